@@ -1,5 +1,6 @@
 #include "cli/certs/certificate_authority.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/certs/issue_record.h"
 #include "cli/certs/revoked_serials.h"
 #include "cli/failure.h"
@@ -93,7 +95,8 @@ CertificateAndKey NewCertificate(const std::string& name, long days) {
   return made;
 }
 
-bool IsHostName(const std::string& name) {
+// What a file, a node or an operator may be called.
+bool IsName(const std::string& name) {
   const auto allowed = [](unsigned char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
   };
@@ -106,6 +109,47 @@ bool IsIpAddress(const std::string& address) { return runtime::NormalIpAddress(a
 bool Holds(X509* certificate, const std::string& address) {
   if (IsIpAddress(address)) return X509_check_ip_asc(certificate, address.c_str(), 0) == 1;
   return X509_check_host(certificate, address.data(), address.size(), 0, nullptr) == 1;
+}
+
+// What a server's certificate holds beyond what every one does.
+std::vector<std::string> AddressesOf(X509* certificate, const std::string& name) {
+  std::vector<std::string> addresses;
+  const std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>> entries(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(entries.get()); ++i) {
+    int type = 0;
+    const auto* value = static_cast<const ASN1_STRING*>(
+        GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(entries.get(), i), &type));
+    const auto* bytes = ASN1_STRING_get0_data(value);
+    const auto size = static_cast<std::size_t>(ASN1_STRING_length(value));
+    std::string address;
+    if (type == GEN_DNS) {
+      address.assign(reinterpret_cast<const char*>(bytes), size);
+    } else if (type == GEN_IPADD && (size == 4 || size == 16)) {
+      char text[INET6_ADDRSTRLEN] = {};
+      address = inet_ntop(size == 4 ? AF_INET : AF_INET6, bytes, text, sizeof text);
+    }
+    const bool every =
+        address == name || address == "localhost" || address == "127.0.0.1" || address == "::1";
+    if (!address.empty() && !every) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+std::string NormalAddress(const std::string& address) {
+  return runtime::NormalIpAddress(address).value_or(address);
+}
+
+// Adds those that the earlier certificate held. Returns what is to be said of them.
+std::string KeepAddresses(std::vector<std::string> earlier, CertificateRequest& request) {
+  std::erase_if(earlier, [&request](const std::string& address) {
+    return std::ranges::count(request.addresses, address, NormalAddress) > 0;
+  });
+  if (earlier.empty()) return "";
+  const std::string listed = absl::StrJoin(earlier, ", ");
+  if (request.use == CertificateUse::kClient) return absl::StrCat("; it no longer holds ", listed);
+  request.addresses.insert(request.addresses.end(), earlier.begin(), earlier.end());
+  return absl::StrCat("; it still holds ", listed);
 }
 
 Extensions ExtensionsOf(const CertificateRequest& request) {
@@ -129,12 +173,18 @@ Extensions ExtensionsOf(const CertificateRequest& request) {
 
 absl::Status CheckRequest(const CertificateRequest& request) {
   const std::string& name = request.name;
-  if (!IsHostName(name) || name == "ca") {
+  if (!IsName(name) || name == "ca") {
     return absl::InvalidArgumentError(absl::StrCat(
         "name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
   }
+  if (request.use != CertificateUse::kClient && !runtime::IsHostName(name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", name,
+        "\" is no host name, by which a server is reached: give it a name and the address behind "
+        "'=', as --server aggregator=10.0.0.1"));
+  }
   for (const std::string& address : request.addresses) {
-    if (IsIpAddress(address) || IsHostName(address)) continue;
+    if (IsIpAddress(address) || runtime::IsHostName(address)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "address \"", address, "\" of ", name, ": expected an IP address or a host name, without a port"));
   }
@@ -219,18 +269,21 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
   const absl::StatusOr<std::string> certificate_pem = config::ReadPem(certificate_path);
   const absl::StatusOr<std::string> key_pem = config::ReadPem(key_path);
   std::string done = "made";
+  CertificateRequest wanted = request;
   if (certificate_pem.ok() && key_pem.ok()) {
     const CertificateAndKey present = FromPem(*certificate_pem, *key_pem);
-    done = Judge(request, present.certificate.get());
+    const bool ours =
+        present.certificate != nullptr && X509_verify(present.certificate.get(), own_.key.get()) == 1;
     // Made by an earlier release, which kept no record.
-    if (present.certificate != nullptr && X509_verify(present.certificate.get(), own_.key.get()) == 1) {
-      record.Add(name, *present.certificate);
-    }
+    if (ours && record.Add(name, *present.certificate)) RETURN_IF_ERROR(record.Write());
+    done = Judge(request, present.certificate.get());
+    if (done == kThereAlready) return done;
+    done += "; its key is new: copy both files";
+    if (ours) done += KeepAddresses(AddressesOf(present.certificate.get(), name), wanted);
   }
-  if (done == kThereAlready) return done;
 
   CertificateAndKey made = NewCertificate(name, kLeafDays);
-  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(), ExtensionsOf(request))) {
+  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(), ExtensionsOf(wanted))) {
     return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
   }
   // The record first: a certificate that is not in it could not be revoked by its name.

@@ -31,8 +31,8 @@ struct CertificateRequest {
   std::vector<std::string> addresses = {};  // of a server: IP addresses or host names
 };
 
-// InvalidArgument for a name that is no file or host name, an address that is neither an IP address nor a
-// host name, or an address of a client.
+// InvalidArgument for a name that is no file name, or of a server no host name; an address that is neither an
+// IP address nor a host name; or an address of a client.
 absl::Status CheckRequest(const CertificateRequest& request);
 
 inline constexpr char kThereAlready[] = "there already";
@@ -49,8 +49,9 @@ class CertificateAuthority {
 
   // Makes NAME.pem and NAME.key, for this use; valid for two years. A server's holds NAME, localhost, the
   // loopback and the addresses. Leaves files alone that verify, have the use, hold the addresses, are not
-  // revoked and stay valid for 30 days. Returns what it did: kThereAlready, "made", or "made again" with the
-  // reason. Errors: as CheckRequest, IssueRecord and WriteOutput.
+  // revoked and stay valid for 30 days. A server's that is made again keeps its earlier addresses. Returns
+  // what it did: kThereAlready, "made", or "made again" with the reason and what became of the addresses.
+  // Errors: as CheckRequest, IssueRecord and WriteOutput.
   absl::StatusOr<std::string> Issue(const CertificateRequest& request) const;
 
   // Makes crl.pem again, valid for a year, with every certificate that the names have ever had. Returns how

@@ -68,7 +68,7 @@ TEST_F(CertificateAuthorityTest, ReplacesACertificateOfAnotherAuthority) {
   std::filesystem::remove(folder_ + "/ca.pem");
   std::filesystem::remove(folder_ + "/ca.key");
   EXPECT_EQ(CertificateAuthority::Open(folder_)->Issue({"north"}).value(),
-            "made again: another CA had signed it");
+            "made again: another CA had signed it; its key is new: copy both files");
   EXPECT_TRUE(config::LoadTls(Files("north")).ok());
 }
 
@@ -94,7 +94,7 @@ TEST_F(CertificateAuthorityTest, MakesAServerReachableAtItsAddresses) {
   ASSERT_EQ(authority->Issue(Server()).value(), "made");
   EXPECT_FALSE(Holds(runtime::ReadFile(folder_ + "/hub.pem").value(), "10.0.0.1"));
   EXPECT_EQ(authority->Issue(Server({"10.0.0.1", "fd00::1", "hub.lan"})).value(),
-            "made again: it did not hold the address 10.0.0.1");
+            "made again: it did not hold the address 10.0.0.1; its key is new: copy both files");
   const std::string pem = runtime::ReadFile(folder_ + "/hub.pem").value();
   for (const char* address : {"10.0.0.1", "fd00::1", "hub.lan", "hub", "localhost", "127.0.0.1"}) {
     EXPECT_TRUE(Holds(pem, address)) << address;
@@ -107,18 +107,50 @@ TEST_F(CertificateAuthorityTest, SaysWhyItMakesACertificateAgain) {
   const auto authority = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(authority->Issue(Server({"10.0.0.1"})).ok());
   EXPECT_EQ(authority->Issue(Server({"10.0.0.1", "10.0.0.2"})).value(),
-            "made again: it did not hold the address 10.0.0.2");
+            "made again: it did not hold the address 10.0.0.2; its key is new: copy both files");
   std::filesystem::copy_file(folder_ + "/ca.key", folder_ + "/hub.key",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(authority->Issue(Server()).value(), "made again: the files were not a certificate and its key");
+  EXPECT_EQ(authority->Issue(Server()).value(),
+            "made again: the files were not a certificate and its key; its key is new: copy both files");
 }
 
 TEST_F(CertificateAuthorityTest, RefusesAddressesThatAreNone) {
   const auto authority = CertificateAuthority::Open(folder_);
-  for (const char* address : {"", "10.0.0.1:7400", "a b", "x,IP:1.2.3.4"}) {
+  for (const char* address :
+       {"", "10.0.0.1:7400", "a b", "x,IP:1.2.3.4", "999.1.1.1", "10.0.0", "10.0.0.1.2", "hub..lan"}) {
     EXPECT_EQ(authority->Issue(Server({address})).status().code(), absl::StatusCode::kInvalidArgument)
         << address;
   }
+}
+
+TEST_F(CertificateAuthorityTest, AServersNameIsNoAddress) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  for (const CertificateUse use : {CertificateUse::kServer, CertificateUse::kServerAndClient}) {
+    const absl::Status status = authority->Issue({"10.0.0.1", use}).status();
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("--server aggregator=10.0.0.1"));
+  }
+}
+
+TEST_F(CertificateAuthorityTest, AServerThatGetsAnAddressKeepsItsEarlierOnesAndSaysSo) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  ASSERT_TRUE(authority->Issue(Server({"10.0.0.1", "fd00::1", "hub.lan"})).ok());
+  EXPECT_EQ(
+      authority->Issue(Server({"10.0.0.2", "FD00:0::1"})).value(),
+      "made again: it did not hold the address 10.0.0.2; its key is new: copy both files; it still holds "
+      "10.0.0.1, hub.lan");
+  const std::string pem = runtime::ReadFile(folder_ + "/hub.pem").value();
+  for (const char* address : {"10.0.0.1", "10.0.0.2", "fd00::1", "hub.lan", "hub", "localhost"}) {
+    EXPECT_TRUE(Holds(pem, address)) << address;
+  }
+  EXPECT_TRUE(config::LoadTls(Files("hub"), {.server = true}).ok());
+}
+
+TEST_F(CertificateAuthorityTest, SaysWhichAddressesAServerLosesThatBecomesAClient) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  ASSERT_TRUE(authority->Issue(Server({"10.0.0.1"})).ok());
+  EXPECT_EQ(
+      authority->Issue({"hub"}).value(),
+      "made again: a server could use it; its key is new: copy both files; it no longer holds 10.0.0.1");
 }
 
 TEST_F(CertificateAuthorityTest, DoesNotOverwriteHalfAnAuthority) {
@@ -150,8 +182,10 @@ TEST_F(CertificateAuthorityTest, MakesCertificatesForOneUse) {
 TEST_F(CertificateAuthorityTest, MakesACertificateAgainThatHasAnotherUse) {
   const auto authority = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(authority->Issue({"hub", CertificateUse::kServerAndClient}).ok()) << "as earlier releases did";
-  EXPECT_EQ(authority->Issue(Server()).value(), "made again: a client could use it");
-  EXPECT_EQ(authority->Issue({"hub"}).value(), "made again: a server could use it");
+  EXPECT_EQ(authority->Issue(Server()).value(),
+            "made again: a client could use it; its key is new: copy both files");
+  EXPECT_EQ(authority->Issue({"hub"}).value(),
+            "made again: a server could use it; its key is new: copy both files");
   EXPECT_EQ(authority->Issue({"hub"}).value(), kThereAlready);
 }
 
@@ -191,7 +225,7 @@ TEST_F(RevokeTest, TakesBackEveryCertificateThatANameHasHad) {
 TEST_F(RevokeTest, TheNextCertificateOfTheNameIsGood) {
   Issue("north");
   ASSERT_TRUE(authority_->Revoke({"north"}).ok());
-  EXPECT_EQ(Issue("north"), "made again: it was revoked");
+  EXPECT_EQ(Issue("north"), "made again: it was revoked; its key is new: copy both files");
   EXPECT_FALSE(Revoked(Text("north.pem")));
   EXPECT_EQ(Issue("north"), kThereAlready);
 }
@@ -201,6 +235,17 @@ TEST_F(RevokeTest, TakesBackWhatAnEarlierReleaseMade) {
   std::filesystem::remove(folder_ + "/issued.txt");
   EXPECT_THAT(authority_->Revoke({"north"}).value(), ::testing::ElementsAre(1u));
   EXPECT_TRUE(Revoked(Text("north.pem")));
+}
+
+TEST_F(RevokeTest, TakesBackWhatAnEarlierReleaseMadeAlsoAfterItWasReplaced) {
+  Issue("north");
+  const std::string first = Text("north.pem");
+  std::filesystem::remove(folder_ + "/issued.txt");
+  EXPECT_EQ(Issue("north"), kThereAlready);
+  std::filesystem::remove(folder_ + "/north.pem");
+  Issue("north");
+  EXPECT_THAT(authority_->Revoke({"north"}).value(), ::testing::ElementsAre(2u));
+  EXPECT_TRUE(Revoked(first) && Revoked(Text("north.pem")));
 }
 
 TEST_F(RevokeTest, RenewsTheListWithoutNames) {

@@ -22,7 +22,8 @@ constexpr const char* kCertsExamples = R"(Examples:
   tributary certs revoke north --out certs                        the board north was stolen
 
 Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). Files
-that are valid, for that use, and hold the addresses are left alone, so that names can be added later. A node's
+that are valid, for that use, and hold the addresses are left alone, so that names can be added later. An
+aggregator that gets a further address keeps the earlier ones; its certificate and key are then new. A node's
 name must be the name in its certificate. For tests, demos and closed networks: a board gets ca.pem and its own
 two files, never ca.key. The daemons take new files without a restart. issued.txt says which certificates were made.)";
 

@@ -54,10 +54,11 @@ absl::StatusOr<IssueRecord> IssueRecord::Parse(std::string_view text) {
   return record;
 }
 
-void IssueRecord::Add(const std::string& name, X509& certificate) {
+bool IssueRecord::Add(const std::string& name, X509& certificate) {
   std::string serial = SerialOf(certificate);
-  if (std::ranges::find(lines_, serial, &Line::serial) != lines_.end()) return;
+  if (std::ranges::find(lines_, serial, &Line::serial) != lines_.end()) return false;
   lines_.push_back({std::move(serial), name});
+  return true;
 }
 
 std::vector<std::string> IssueRecord::SerialsOf(std::string_view name) const {

@@ -25,7 +25,8 @@ class IssueRecord {
   static absl::StatusOr<IssueRecord> Read(const std::string& folder);
   static absl::StatusOr<IssueRecord> Parse(std::string_view text);
 
-  void Add(const std::string& name, X509& certificate);
+  // Whether it was not there yet.
+  bool Add(const std::string& name, X509& certificate);
   std::vector<std::string> SerialsOf(std::string_view name) const;
   // Errors: as WriteOutput.
   absl::Status Write() const;

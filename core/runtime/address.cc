@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -54,14 +56,6 @@ bool IsLabel(std::string_view label) {
          });
 }
 
-// A name whose last label is a number would look like a numeric address (RFC 3696, section 2).
-bool IsHostName(std::string_view host) {
-  if (host.size() > kMaxHostBytes) return false;
-  const std::vector<std::string> labels = absl::StrSplit(std::string(host), '.');
-  return std::ranges::all_of(labels, IsLabel) &&
-         !std::ranges::all_of(labels.back(), [](char c) { return absl::ascii_isdigit(c); });
-}
-
 std::optional<std::uint16_t> ParsePort(std::string_view text) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -70,6 +64,13 @@ std::optional<std::uint16_t> ParsePort(std::string_view text) {
 }
 
 }  // namespace
+
+bool IsHostName(std::string_view host) {
+  if (host.size() > kMaxHostBytes) return false;
+  const std::vector<std::string> labels = absl::StrSplit(std::string(host), '.');
+  return std::ranges::all_of(labels, IsLabel) &&
+         !std::ranges::all_of(labels.back(), [](char c) { return absl::ascii_isdigit(c); });
+}
 
 absl::StatusOr<HostPort> ParseHostPort(std::string_view address) {
   const std::size_t colon = address.rfind(':');
@@ -112,6 +113,19 @@ absl::Status CheckAddress(std::string_view address, AddressUse use) {
     return AddressFault(address, "port 0 is for listeners only; expected a port from 1 to 65535");
   }
   return absl::OkStatus();
+}
+
+std::string WhyNotListen(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "another process listens there; stop it or set another port, or port 0 for any free one";
+    case EADDRNOTAVAIL:
+      return "this machine has no such address; `ip address` lists those it has";
+    case EACCES:
+      return "a port below 1024 needs a privilege, and a unix socket a folder that may be written";
+    default:
+      return std::strerror(error);
+  }
 }
 
 bool IsLoopback(std::string_view address) {

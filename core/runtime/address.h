@@ -15,6 +15,10 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
+// Whether it has the form of a host name. A name whose last label is a number has not: it would look like a
+// numeric address (RFC 3696, section 2), as the mistyped 999.1.1.1 does.
+bool IsHostName(std::string_view host);
+
 // Parses "host:port" or "[IPv6 address]:port". A host is a numeric address or a name; nothing is resolved.
 // Errors: InvalidArgument, naming the address and what is expected.
 absl::StatusOr<HostPort> ParseHostPort(std::string_view address);
@@ -26,6 +30,9 @@ enum class AddressUse {
   kListenHttp,  // no unix socket
 };
 absl::Status CheckAddress(std::string_view address, AddressUse use);
+
+// Why nobody can listen at an address, by the errno of bind(2) or listen(2), and what to do.
+std::string WhyNotListen(int error);
 
 // Whether only this machine can reach the address: localhost, 127.0.0.0/8, ::1, or a unix socket.
 bool IsLoopback(std::string_view address);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace tributary::runtime {
 namespace {
 
@@ -72,6 +74,20 @@ TEST(AddressTest, OnlyThisMachineIsLoopback) {
                               "0.0.0.0:1", "[::]:1", "[::2]:1", "127.0.0.1", "127.1:1", "hub:1"}) {
     EXPECT_FALSE(IsLoopback(address)) << address;
   }
+}
+
+TEST(AddressTest, ANumberThatIsNoIpAddressIsNoHostName) {
+  for (const char* name : {"hub", "hub.lan", "hub-1.lan", "10.0.0.1a"}) EXPECT_TRUE(IsHostName(name)) << name;
+  for (const char* name : {"", "999.1.1.1", "10.0.0", "hub.7", "-hub", "a..b", "a b", "hub:7400"}) {
+    EXPECT_FALSE(IsHostName(name)) << name;
+  }
+}
+
+TEST(AddressTest, SaysWhyNobodyCanListenAndWhatToDo) {
+  EXPECT_THAT(WhyNotListen(EADDRINUSE), HasSubstr("another process listens there"));
+  EXPECT_THAT(WhyNotListen(EADDRNOTAVAIL), HasSubstr("this machine has no such address"));
+  EXPECT_THAT(WhyNotListen(EACCES), HasSubstr("below 1024"));
+  EXPECT_EQ(WhyNotListen(EMFILE), "Too many open files");
 }
 
 TEST(AddressTest, WritesAnIpAddressInOneForm) {
