@@ -20,6 +20,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/elapsed.h"
 #include "core/runtime/mutex.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
@@ -34,7 +35,8 @@ constexpr const char* kWatchExamples = R"(Examples:
   tributary watch room --truth room:seed=1 --seconds 20 --summary out.json
   tributary watch lab --json --rate 10 | jq .slot.means  ten slots a second, one line each
 
---json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.)";
+--json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.
+If the aggregator goes away, this tries again; standard error says so, and when it is back.)";
 
 // A watch under way: one thread reads and counts every slot, any other looks now and then.
 class WatchSession {
@@ -43,6 +45,8 @@ class WatchSession {
     link::WatchOptions watch;
     double seconds = 0;        // from the first slot; 0: until stopped
     bool print_slots = false;  // each slot as a line of JSON on standard output
+    // Says on standard error, by this name, that the aggregator is away or back; empty: the table shows it.
+    std::string aggregator;
   };
 
   WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, Truth truth)
@@ -81,6 +85,7 @@ class WatchSession {
 
  private:
   void Run();
+  void SayLink(const absl::Status& link);
   void Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves);
   bool TimeIsOver(std::int64_t steady_ns) const REQUIRES(mutex_) {
     return options_.seconds > 0 && first_steady_ns_ > 0 &&
@@ -91,6 +96,7 @@ class WatchSession {
   const std::shared_ptr<grpc::Channel> channel_;
   const runtime::SystemClock clock_;
   std::stop_source enough_;
+  bool away_ = false;  // the own thread's
 
   mutable runtime::Mutex mutex_;
   WatchStatistics statistics_ GUARDED_BY(mutex_);
@@ -103,13 +109,25 @@ class WatchSession {
 
 void WatchSession::Run() {
   const auto take = std::bind_front(&WatchSession::Take, this);
-  const auto lost = [this](const absl::Status& error) {
-    const runtime::MutexLock lock(mutex_);
-    latest_.note = absl::StrCat("link lost (", error.message(), "), trying again");
-  };
-  const absl::Status status = link::WatchSlots(channel_, options_.watch, enough_.get_token(), take, lost);
+  const auto say_link = std::bind_front(&WatchSession::SayLink, this);
+  const absl::Status status = link::WatchSlots(channel_, options_.watch, enough_.get_token(), take, say_link);
   const runtime::MutexLock lock(mutex_);
   status_ = status;
+}
+
+void WatchSession::SayLink(const absl::Status& link) {
+  const std::string note =
+      link.ok() ? ""
+                : absl::StrCat("away (", runtime::Printable(std::string(link.message())), "), trying again");
+  {
+    const runtime::MutexLock lock(mutex_);
+    latest_.note = note.empty() ? "" : "aggregator " + note;
+  }
+  if (!options_.aggregator.empty() && (!link.ok() || away_)) {
+    std::fprintf(stderr, "tributary watch: %s is %s\n", runtime::Printable(options_.aggregator).c_str(),
+                 link.ok() ? "back" : note.c_str());
+  }
+  away_ = !link.ok();
 }
 
 void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
@@ -126,7 +144,6 @@ void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::st
     latest_.slot = slot;
     latest_.leaves = leaves.size();
     latest_.latency_us = 1e-3 * static_cast<double>(runtime::ElapsedNs(slot.captured_unix_ns, unix_ns));
-    latest_.note.clear();
   }
   if (options_.print_slots) {
     const std::string line = wire::MessageJson(
@@ -144,10 +161,15 @@ struct WatchArguments {
   std::string summary;
 };
 
+bool DrawsTable(const WatchSession::Options& options) {
+  return !options.print_slots && isatty(STDOUT_FILENO) != 0;
+}
+
 // Redraws in place on a terminal; elsewhere a line of figures each second.
 class Screen {
  public:
-  explicit Screen(bool quiet) : quiet_(quiet), terminal_(!quiet && isatty(STDOUT_FILENO) != 0) {
+  explicit Screen(const WatchSession::Options& options)
+      : quiet_(options.print_slots), terminal_(DrawsTable(options)) {
     if (terminal_) std::fputs("\x1b[?1049h\x1b[?25l", stdout);
   }
   ~Screen() {
@@ -200,13 +222,14 @@ absl::Status Watch(const WatchArguments& arguments) {
     ASSIGN_OR_RETURN(options.watch.site, OnlySite(nodes));
   }
   ASSIGN_OR_RETURN(const auto channel, Connect(arguments.connection));
+  if (!DrawsTable(options)) options.aggregator = arguments.connection.aggregator;
 
   constexpr std::int64_t kFirstSlotNs = 15'000'000'000;
   const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
   WatchSession session(options, channel, truth);
   {
-    Screen screen(options.print_slots);
+    Screen screen(options);
     bool hung_up = false;
     const auto show = [&] {
       if (hung_up || session.done() || std::ferror(stdout) != 0) return true;

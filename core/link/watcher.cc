@@ -31,9 +31,10 @@ absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string
   return absl::OkStatus();
 }
 
-// Reads one stream to its end. Sets `connected` at the first response.
-absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
-                        const std::stop_token& stop, const OnSlot& on_slot, bool& connected) {
+// Reads one stream to its end. Sets `connected` once it is answered, and says so.
+absl::Status ReadStream(grpc::Channel& channel, v1::FusionService::Stub& stub, const WatchOptions& options,
+                        const std::stop_token& stop, const OnSlot& on_slot, const OnLink& on_link,
+                        bool& connected) {
   v1::WatchRequest request;
   request.set_site(options.site);
   request.set_max_rate_hz(options.max_rate_hz);
@@ -41,11 +42,14 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   const std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> reader = stub.Watch(&context, request);
 
+  // An aggregator answers at once with its headers, before the site has a slot.
+  reader->WaitForInitialMetadata();
+  connected = channel.GetState(false) == GRPC_CHANNEL_READY;
+  if (connected) on_link(absl::OkStatus());
   v1::WatchResponse response;
   wire::WatchedSlot slot;
   std::vector<std::string> leaves;
   while (reader->Read(&response)) {
-    connected = true;
     absl::Status status;
     if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
     if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
@@ -63,7 +67,7 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
 }  // namespace
 
 absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
-                        std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost) {
+                        std::stop_token stop, const OnSlot& on_slot, const OnLink& on_link) {
   const runtime::SystemClock clock;
   const std::unique_ptr<v1::FusionService::Stub> stub = v1::FusionService::NewStub(channel);
   Reconnect reconnect(std::random_device{}());
@@ -72,13 +76,13 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
   while (!stop.stop_requested()) {
     bool connected = false;
     const std::int64_t began_ns = clock.SteadyNs();
-    const absl::Status status = ReadStream(*stub, options, stop, on_slot, connected);
+    const absl::Status status = ReadStream(*channel, *stub, options, stop, on_slot, on_link, connected);
     if (stop.stop_requested()) break;
     if (!Reconnect::MayPass(status)) return status;
     if (connected) reconnect.Lasted(clock.SteadyNs() - began_ns);
     ever_connected = ever_connected || connected;
     if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
-    if (connected) on_lost(status);
+    if (connected) on_link(status);
     clock.SleepFor(reconnect.DelayNs(status), stop);
     if (!stop.stop_requested()) AwaitConnection(*channel);
   }

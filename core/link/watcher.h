@@ -21,14 +21,15 @@ struct WatchOptions {
 
 // Called on the thread that watches. `leaves`: the site's leaf sources, in the order of the contributor bits.
 using OnSlot = std::function<void(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves)>;
-// The stream was lost and will be retried.
-using OnLost = std::function<void(const absl::Status& error)>;
+// OK: a stream was answered. An error: it was lost with it and will be replaced. The first is OK, and the two
+// take turns.
+using OnLink = std::function<void(const absl::Status& link)>;
 
 // Reads until stop is requested (OK) or the aggregator refuses. Replaces a lost stream within about a second;
 // slots fused in the gap are not seen. Errors: Unavailable if the first stream does not start within five
 // seconds; NotFound, PermissionDenied and the like from the aggregator, with its message; DataLoss for a
 // malformed response.
 absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
-                        std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost);
+                        std::stop_token stop, const OnSlot& on_slot, const OnLink& on_link);
 
 }  // namespace tributary::link
