@@ -15,20 +15,10 @@
 namespace tributary::cli {
 namespace {
 
-// gRPC's words where no process listens at an address; at a unix socket the file may be absent.
-bool NobodyListens(const std::string& message) {
-  return absl::StrContains(message, "failed to connect to all addresses") &&
-         (message.ends_with(": Connection refused") || message.ends_with(": No such file or directory"));
-}
-
 // What to do, where that is known.
 std::string Advice(const absl::Status& status, const std::string& text,
                    const ConnectionArguments& connection) {
   if (!absl::IsUnavailable(status)) return "";
-  if (absl::StrContains(text, "is not in peer certificate")) {
-    return "; call it by the name on its certificate, or make one that holds this address: tributary certs "
-           "--server NAME=ADDRESS";
-  }
   if (absl::StrContains(text, "the CA in the ca file")) return fmt::format(" (here: {})", connection.tls.ca);
   if (absl::StrContains(text, "Socket closed")) {
     return connection.tls.certificate.empty()
@@ -61,7 +51,7 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
                     connection.aggregator));
   }
   const std::string message(status.message());
-  if (NobodyListens(message)) {
+  if (wire::NobodyListens(message) || message == wire::kNobodyListens) {
     return absl::UnavailableError(
         fmt::format("nobody listens at {}; is the aggregator running?", connection.aggregator));
   }
@@ -98,7 +88,7 @@ absl::StatusOr<std::string> OnlySite(const v1::ListNodesResponse& nodes) {
     }
   }
   if (sites.size() == 1) return *sites.begin();
-  if (sites.empty()) return UsageError("the aggregator names no site; give the name of one");
+  if (sites.empty()) return UsageError("the aggregator names no site: its configuration has no [[site]]");
   return UsageError(fmt::format("the aggregator has several sites; name one of {}",
                                 wire::PeerText(absl::StrJoin(sites, ", "))));
 }

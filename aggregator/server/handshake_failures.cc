@@ -42,6 +42,10 @@ std::string PeerIn(std::string_view message) {
 std::string Explain(HandshakeFault fault, std::string_view message) {
   if (fault == HandshakeFault::kTimeout) return "it took too long";
   if (fault == HandshakeFault::kClosed) return "the peer hung up";
+  if (message.find("wrong version number") != std::string_view::npos ||
+      message.find("http request") != std::string_view::npos) {
+    return "the peer speaks no TLS: give it certificate, key and ca";
+  }
   const std::string advice = wire::HandshakeAdvice(message);
   return advice.empty() ? wire::PeerText(std::string(message)) : advice;
 }

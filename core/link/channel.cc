@@ -7,6 +7,9 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
 namespace tributary::link {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
@@ -27,6 +30,14 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
     credentials = grpc::SslCredentials({tls->ca_pem, tls->key_pem, tls->certificate_pem});
   }
   return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+absl::Status WithTlsAdvice(const absl::Status& error, bool tls) {
+  if (!absl::IsUnavailable(error) || !absl::StrContains(error.message(), "Socket closed")) return error;
+  return absl::UnavailableError(absl::StrCat(
+      error.message(),
+      tls ? "; the aggregator may not trust this certificate: its ca must be the one that signed it"
+          : "; if the aggregator wants TLS, fill [tls]"));
 }
 
 void AwaitConnection(grpc::Channel& channel) {

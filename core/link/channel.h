@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "core/config/live_tls.h"
 #include "core/config/tls.h"
 #include "core/runtime/mutex.h"
@@ -20,6 +21,10 @@ namespace tributary::link {
 // seconds.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const std::optional<config::TlsMaterial>& tls);
+
+// The error of a stream that ended before its first answer, with what may help where gRPC only says that the
+// connection was closed: one side may expect TLS and the other not. `tls`: whether this side uses it.
+absl::Status WithTlsAdvice(const absl::Status& error, bool tls);
 
 // Call before another attempt with the blocking API: waits at most half a second for the connection. gRPC
 // drives a connect only while somebody waits on the channel (by itself every five seconds), and a call that

@@ -13,6 +13,7 @@
 #include "core/link/spool/reconnect.h"
 #include "core/link/write_side.h"
 #include "core/runtime/mutex.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
@@ -237,7 +238,8 @@ class ReportUplink final : public Uplink {
     phase_ = Phase::kReporting;
     reporting_since_ns_ = now_ns;
     ++connections_;
-    spdlog::info("reporting to {}; {} frames wait", description_, spool_.waiting_frames());
+    spdlog::info("reporting to {}; {} to send", description_,
+                 runtime::Counted(spool_.waiting_frames(), "frame"));
     SetState(UplinkState::kReporting, absl::OkStatus());
     write_side_.Open(current_);
     write_side_.SendIfIdle(true);
@@ -281,10 +283,12 @@ class ReportUplink final : public Uplink {
 
   void Finished() {
     const std::int64_t now_ns = clock_.SteadyNs();
-    const absl::Status error = failure_.ok() ? wire::StreamEnd(status_) : failure_;
+    const bool answered = state() == UplinkState::kReporting;
+    absl::Status error = failure_.ok() ? wire::StreamEnd(status_) : failure_;
+    if (!answered) error = WithTlsAdvice(error, options_.tls != nullptr);
     current_.reset();
     phase_ = Phase::kWaiting;
-    if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kServedNs)) {
+    if (progressed_ || (answered && now_ns - reporting_since_ns_ >= kServedNs)) {
       reconnect_.Recovered();
     }
     if (stop_deadline()) {
@@ -301,8 +305,8 @@ class ReportUplink final : public Uplink {
     if (refused) {
       spdlog::error("{} refuses this node: {}", description_, error.ToString());
     } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
-      spdlog::warn("no connection to {}: {}; {} frames wait, retrying", description_, error.ToString(),
-                   spool_.held_frames());
+      spdlog::warn("no connection to {}: {}; {} held, retrying", description_, error.ToString(),
+                   runtime::Counted(spool_.held_frames(), "frame"));
     } else {
       return;
     }

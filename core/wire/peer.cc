@@ -39,6 +39,11 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "wrong version number") || Says(message, "packet length too long")) {
     return "no TLS at that address: leave out certificate, key and ca, or fill [tls] there";
   }
+  if (Says(message, "is not in peer certificate")) {
+    return "the peer's certificate does not hold this address: use the name on the certificate, or make one "
+           "that "
+           "holds the address: tributary certs --server NAME=ADDRESS";
+  }
   if (Says(message, "certificate has expired") || Says(message, "certificate is not yet valid")) {
     return "the peer's certificate is out of its time: check both clocks, or make a new one there";
   }
@@ -60,7 +65,16 @@ std::string HandshakeAdvice(std::string_view message) {
   return "";
 }
 
+bool NobodyListens(std::string_view message) {
+  return Says(message, "failed to connect to all addresses") &&
+         (message.ends_with(": Connection refused") || message.ends_with(": No such file or directory"));
+}
+
 absl::Status PeerStatus(const grpc::Status& status) {
+  if (NobodyListens(status.error_message())) {
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                        absl::string_view(kNobodyListens.data(), kNobodyListens.size()));
+  }
   const std::string advice = HandshakeAdvice(status.error_message());
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       advice.empty() ? PeerText(status.error_message()) : advice);

@@ -15,12 +15,19 @@ namespace tributary::wire {
 // A peer's text, fit for a log: shortened, control characters escaped.
 std::string PeerText(const std::string& text);
 
-// The same code. The message is PeerText, or says how to mend a failed TLS handshake.
+// PeerStatus says it where no process listens at the address.
+inline constexpr std::string_view kNobodyListens = "nobody listens there; is the aggregator running?";
+
+// The same code. The message is PeerText, kNobodyListens, or says how to mend a failed TLS handshake.
 absl::Status PeerStatus(const grpc::Status& status);
 
 // Why a stream that the peer should keep open has ended: PeerStatus, or Unavailable if the peer just ended
 // it.
 absl::Status StreamEnd(const grpc::Status& status);
+
+// Whether gRPC's message tells that no process listens at an address; at a unix socket the file may be
+// absent.
+bool NobodyListens(std::string_view grpc_message);
 
 // How to mend a failed TLS handshake, if gRPC's message tells of one in OpenSSL's words; else empty.
 std::string HandshakeAdvice(std::string_view grpc_message);

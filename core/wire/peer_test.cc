@@ -35,6 +35,25 @@ TEST(PeerStatusTest, SaysThatThePeerHasNoTls) {
               HasSubstr("no TLS at that address"));
 }
 
+TEST(PeerStatusTest, SaysThatNobodyListens) {
+  EXPECT_EQ(
+      TextOf(
+          "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:7400: Failed to connect "
+          "to remote host: Connection refused"),
+      kNobodyListens);
+  EXPECT_THAT(
+      TextOf("failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.9:7400: No route to host"),
+      HasSubstr("No route to host"));
+}
+
+TEST(PeerStatusTest, SaysWhatToDoAboutACertificateOfAnotherAddress) {
+  EXPECT_THAT(
+      TextOf("failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:7400: Peer name "
+             "10.0.0.1 is not in peer certificate"),
+      HasSubstr("use the name on the certificate, or make one that holds the address: tributary certs "
+                "--server NAME=ADDRESS"));
+}
+
 TEST(PeerStatusTest, NamesAHandshakeThatFailedForAnotherReason) {
   EXPECT_THAT(TextOf(kPrefix + std::string("error:0A000410:SSL routines::sslv3 alert handshake failure")),
               HasSubstr("check certificate, key and ca on both sides"));

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,35 @@ labels = "/dev/fd/3"
   ASSERT_TRUE(WaitFor([&] { return ReadsEndlessFile(node.pid()); }));
   node.Signal(SIGTERM);
   EXPECT_EQ(node.Wait(kStopTime), 0) << node.Log();
+}
+
+TEST(StopTest, ANodeThatIsRefusedSaysSoAndHowManyFramesItDrops) {
+  ScratchFolder folder;
+  AggregatorProcess aggregator(folder, "aggregator", {"south"});
+  aggregator.Start();
+  ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
+  NodeProcess node(folder, "east", aggregator.ingest_port());
+  ASSERT_TRUE(WaitFor([&] { return node.process().Log().find("refuses this node") != std::string::npos; }));
+  ASSERT_TRUE(WaitFor([&] { return MetricValue(node.Metrics(), "tributary_uplink_spool_frames") > 0; }));
+  node.process().Signal(SIGTERM);
+  EXPECT_EQ(node.process().Wait(kStopTime), 0) << node.process().Log();
+  const nlohmann::json summary = nlohmann::json::parse(ReadText(node.summary_path()), nullptr, false);
+  const std::string dropped = summary["dropped_frames"].dump();
+  EXPECT_NE(dropped, "0");
+  EXPECT_NE(node.process().Log().find(dropped + " frames dropped: 127.0.0.1:" +
+                                      std::to_string(aggregator.ingest_port()) + " refuses this node: "),
+            std::string::npos)
+      << node.process().Log();
+}
+
+TEST(StopTest, ANodeWithoutAnAggregatorSaysThatItHadNoConnection) {
+  ScratchFolder folder;
+  NodeProcess node(folder, "east", ReservePort(), "", {.rate_hz = 20});
+  ASSERT_TRUE(WaitFor([&] { return MetricValue(node.Metrics(), "tributary_uplink_spool_frames") > 2; }));
+  node.process().Signal(SIGTERM);
+  EXPECT_EQ(node.process().Wait(kStopTime), 0) << node.process().Log();
+  EXPECT_NE(node.process().Log().find(" frames dropped: no connection to 127.0.0.1:"), std::string::npos)
+      << node.process().Log();
 }
 
 TEST(StopTest, AnAggregatorEndsWhileAModelIsBeingSentToIt) {

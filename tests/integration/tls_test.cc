@@ -62,5 +62,22 @@ TEST_F(TlsTest, ACertificateOfAnotherAuthorityOpensNoStream) {
   EXPECT_FALSE(plain.Reporting());
 }
 
+TEST_F(TlsTest, ANodeIsToldWhatToDoWhereOnlyOneSideHasTls) {
+  const Certificates others(folder_, "others", {"node-south"});
+  config::TlsMaterial material = others.Material("node-south");
+  material.ca_pem = ReadText(certificates_.File("ca.pem"));
+  const auto expect = [](const Reporter& node, const std::string& advice) {
+    const auto said = [&] { return std::string(node.refusal().message()); };
+    EXPECT_TRUE(WaitFor([&] { return said().find(advice) != std::string::npos; })) << said();
+  };
+  expect(Reporter("south", aggregator_.ingest_port()), "if the aggregator wants TLS, fill [tls]");
+  expect(Reporter("south", aggregator_.ingest_port(), material),
+         "the aggregator may not trust this certificate");
+  AggregatorProcess plain(folder_, "plain", {"south"});
+  plain.Start();
+  ASSERT_TRUE(plain.Ready());
+  expect(Reporter("south", plain.ingest_port(), material), "leave out certificate, key and ca");
+}
+
 }  // namespace
 }  // namespace tributary::testing
