@@ -14,6 +14,7 @@
 #include "aggregator/config.h"
 #include "aggregator/daemon.h"
 #include "aggregator/prepare.h"
+#include "core/config/program.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/freed_memory.h"
@@ -70,6 +71,7 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
 absl::Status Run(const std::string& path, bool check_only) {
   std::optional<runtime::EndsWhileStarting> starting("tributary-aggregator");
   ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
+  RETURN_IF_ERROR(config::CheckProgram(file, config::Program::kAggregator));
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     std::printf("%s: no fault found\n", runtime::Printable(path).c_str());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/program.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/file.h"
@@ -62,7 +63,7 @@ absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
 
 void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   const absl::Status status = Reload(daemon, started);
-  if (!status.ok()) spdlog::error("reload: nothing changed: {}", status.ToString());
+  if (!status.ok()) spdlog::error("reload: nothing changed: {}", std::string(status.message()));
 }
 
 int Run(const Arguments& arguments) {
@@ -76,6 +77,9 @@ int Run(const Arguments& arguments) {
   const runtime::SystemClock clock;
   const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(arguments.config);
   if (!file.ok()) return Fault(file.status());
+  if (absl::Status status = config::CheckProgram(*file, config::Program::kNode); !status.ok()) {
+    return Fault(status);
+  }
   absl::StatusOr<PreparedNode> prepared = PrepareNode(*file, clock);
   if (!prepared.ok()) return Fault(prepared.status());
   if (arguments.check) {

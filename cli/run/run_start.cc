@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
+#include "core/config/program.h"
 #include "core/learning/run_config.h"
 #include "core/link/request_stream.h"
 #include "core/nn/encoder/encoder_file.h"
@@ -122,6 +123,7 @@ absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
   ASSIGN_OR_RETURN(std::string text, runtime::ReadFile(arguments.config));
   const auto file = config::ConfigFile::Parse(text, arguments.config);
   RETURN_IF_ERROR(InConfiguration(file.status()));
+  RETURN_IF_ERROR(InConfiguration(config::CheckProgram(*file, config::Program::kRun)));
   const learning::RunConfig config = learning::ReadRunConfig(*file);
   RETURN_IF_ERROR(InConfiguration(file->Finish()));
   auto initial = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);

@@ -215,6 +215,10 @@ bool ConfigSection::Has(std::string_view key) const {
   return node_->table != nullptr && node_->table->contains(key);
 }
 
+bool ConfigSection::HasTables(std::string_view key) const {
+  return Has(key) && node_->table->get(key)->is_array_of_tables();
+}
+
 bool ConfigSection::Is(std::string_view key, std::string_view text) const {
   return Has(key) && node_->table->get(key)->value_exact<std::string_view>() == text;
 }

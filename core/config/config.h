@@ -118,6 +118,8 @@ class ConfigSection {
   // A nested table `[key]`; an empty section if absent, so that its defaults apply.
   ConfigSection Section(std::string_view key) const;
   bool Has(std::string_view key) const;
+  // Whether tables `[[key]]` are given, without reading them.
+  bool HasTables(std::string_view key) const;
   // Whether a key is given as this text, without reading it.
   bool Is(std::string_view key, std::string_view text) const;
   // An array of tables `[[key]]`, in order.
