@@ -15,6 +15,12 @@ absl::Status Denied(std::string_view message) {
 
 // What gives a name one of the roles.
 std::string Remedy(RoleSet roles) {
+  if (roles.Has(Role::kViewer) && roles.Has(Role::kNode)) {
+    return fmt::format(
+        "add the name to nodes in [access] if it learns, to viewers if it watches, or give it a source with "
+        "[[site.owner]] {}",
+        kReload);
+  }
   if (roles.Has(Role::kViewer)) return fmt::format("add the name to viewers in [access] {}", kReload);
   if (roles.Has(Role::kOperator)) return fmt::format("add the name to operators in [access] {}", kReload);
   if (roles.Has(Role::kNode)) return fmt::format("add the name to nodes in [access] {}", kReload);

@@ -100,6 +100,8 @@ TEST_F(AccessPolicyTest, SaysWhichListANameMustBeAddedTo) {
                         "operators in [access]"));
   EXPECT_THAT(said("/tributary.v1.FusionService/Watch"), HasSubstr("viewers in [access]"));
   EXPECT_THAT(said("/tributary.v1.FederationService/Participate"), HasSubstr("nodes in [access]"));
+  EXPECT_THAT(said("/tributary.v1.FleetService/ListNodes"),
+              HasSubstr("nodes in [access] if it learns, to viewers if it watches"));
   EXPECT_THAT(said("/tributary.v1.FusionService/Report"), HasSubstr("[[site.owner]]"));
 }
 

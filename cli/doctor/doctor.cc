@@ -8,22 +8,19 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/certificate_expiry.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "core/config/program.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/process.h"
-#include "core/wire/peer.h"
 #include "node/config.h"
 #include "node/prepare.h"
-#include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
 namespace {
 
-constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // spool and logs of a day without an aggregator
+constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // a learner's state, twice while it is replaced
 constexpr std::uintmax_t kScarceDiskBytes = 1024ull << 20;
 
 const char* NameOf(Finding finding) {
@@ -50,12 +47,16 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
   if (config.fusion) NeedBoard(config.fusion->accelerator, options);
   options.connection = {config.aggregator, config.tls.value_or(config::TlsFiles())};
-  options.site = config.site;
+  options.node = config.node;
   options.slot = config.slot;
+  options.only_learns = config.panels.empty();
+  if (!options.only_learns) options.site = config.site;
+  for (const panel::PanelConfig& panel : config.panels) options.sources.push_back(panel.name);
   if (!config.federation) return;
-  if (config.panels.empty()) options.connection.aggregator = config.federation->aggregator;
+  if (options.only_learns) options.connection.aggregator = config.federation->aggregator;
   if (options.data_folder.empty() && !config.federation->state.empty()) {
-    options.data_folder = std::filesystem::path(config.federation->state).parent_path();
+    const std::filesystem::path folder = std::filesystem::path(config.federation->state).parent_path();
+    options.data_folder = folder.empty() ? "." : folder.string();
   }
 }
 
@@ -65,6 +66,9 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
 void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
   const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(options.config);
   if (!file.ok()) return AddFaults("configuration", file.status(), "Correct the configuration", report);
+  if (const absl::Status other = config::CheckProgram(*file, config::Program::kNode); !other.ok()) {
+    return AddFaults("configuration", other, "Give the configuration of a node", report);
+  }
   const node::NodeConfig config = node::ReadNodeConfig(*file);
   if (const absl::Status faults = file->Finish(); !faults.ok()) {
     return AddFaults("configuration", faults, "Correct the configuration", report);
@@ -77,40 +81,10 @@ void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
   AddFaults("files", files, "Install the file, or correct the key that names it", report);
 }
 
-// The certificates of both sides, as far as they are known.
-void CheckExpiry(const ConnectionArguments& connection, const std::string& aggregator_pem,
-                 DoctorReport& report) {
-  const std::int64_t now_unix_s = runtime::SystemClock().UnixNs() / 1'000'000'000;
-  const std::vector<std::string> warnings = ExpiryWarnings(connection, aggregator_pem, now_unix_s);
-  for (const std::string& warning : warnings) report.Warning("certificates", warning, kExpiryRemedy);
-  if (warnings.empty()) report.Ok("certificates", "none expires within 30 days");
-}
-
-// False: it does not answer. `site` (empty: any) must be one of its sites.
-bool CheckAggregator(const ConnectionArguments& connection, const std::string& site, DoctorReport& report) {
-  std::string certificate_pem;
-  const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest(),
-                                    &certificate_pem);
-  if (!connection.tls.certificate.empty()) CheckExpiry(connection, certificate_pem, report);
-  if (!nodes.ok()) {
-    report.Fault("aggregator", std::string(nodes.status().message()),
-                 "Start the aggregator; check its address, the network and the certificates");
-    return false;
-  }
-  const std::string sites = wire::PeerText(absl::StrJoin(nodes->sites(), ", "));
-  const std::string found =
-      fmt::format("{} answers{}", connection.aggregator, sites.empty() ? "" : "; its sites: " + sites);
-  // One that does not tell its sites may have this one.
-  if (!site.empty() && nodes->sites_size() > 0 && std::ranges::count(nodes->sites(), site) == 0) {
-    report.Fault("aggregator", fmt::format("{}; \"{}\" is not one of them", found, site),
-                 "Correct `site` of the node, or add the site to the aggregator");
-  } else {
-    report.Ok("aggregator", found);
-  }
-  return true;
-}
-
 void CheckDisk(const std::string& folder, DoctorReport& report) {
+  if (folder.empty())
+    return report.Ok("disk",
+                     "not checked: no --data, and no state file of a learner; the spool is in memory");
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
   if (error) {
@@ -119,7 +93,7 @@ void CheckDisk(const std::string& folder, DoctorReport& report) {
   }
   const std::string found = fmt::format("{} MiB free in {}", space.available >> 20, folder);
   if (space.available < kNeededDiskBytes) {
-    report.Fault("disk", found, "Free at least 256 MiB: the spool needs them");
+    report.Fault("disk", found, "Free at least 256 MiB");
   } else if (space.available < kScarceDiskBytes) {
     report.Warning("disk", found, "Less than 1 GiB");
   } else {
@@ -138,14 +112,18 @@ DoctorReport Examine(DoctorOptions options) {
                          ? "not needed: no --xclbin, and no --config of a node with a board"
                          : "not needed: the configuration uses no board");
   }
-  report.lines.push_back(CheckSynchronisation(options.slot));
+  if (options.only_learns) {
+    report.Ok("clock", "need not be exact: this node has no panel, and reports no slots");
+  } else {
+    report.lines.push_back(CheckSynchronisation(options.slot));
+  }
   if (options.connection.aggregator.empty()) {
     report.Warning("aggregator", "not asked, and its clock not compared",
                    "Give --config FILE or --aggregator HOST:PORT");
-  } else if (CheckAggregator(options.connection, options.site, report)) {
+  } else if (CheckAggregator(options, report) && !options.only_learns) {
     report.lines.push_back(CheckOffset(options.connection, options.slot));
   }
-  CheckDisk(options.data_folder.empty() ? "." : options.data_folder, report);
+  CheckDisk(options.data_folder, report);
   return report;
 }
 
@@ -196,7 +174,7 @@ void AddDoctorCommand(Commands& program) {
   command.Number("--device", options.device, "N", "Index of the board");
   command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
   command.Text("--data", options.data_folder, "FOLDER",
-               "Folder of what the node keeps, such as images and summaries; its disk must have room");
+               "Folder whose disk must have room; default: that of the learner's state file, if it has one");
   command.SlotLength(options.slot);
   command.Connection(options.connection);
   command.Json(arguments.json, "Print JSON instead of lines");

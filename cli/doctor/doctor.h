@@ -44,19 +44,39 @@ struct DoctorReport {
 
 struct DoctorOptions {
   ConnectionArguments connection = {.aggregator = ""};
-  std::string config;         // of a node; empty: none
-  bool needs_board = false;   // else the absence of XRT is no fault
-  std::string site;           // that the aggregator must have; empty: any
-  estimate::SlotLength slot;  // of the site
-  std::string xclbin;         // empty: what needs one is left out, with a warning
+  std::string config;                // of a node; empty: none
+  bool needs_board = false;          // else the absence of XRT is no fault
+  std::string node;                  // its name; empty: not known
+  bool only_learns = false;          // it has no panel, and so no slots
+  std::string site;                  // that the aggregator must have; empty: any
+  std::vector<std::string> sources;  // that the site must have: the panels
+  estimate::SlotLength slot;         // of the site
+  std::string xclbin;                // empty: what needs one is left out, with a warning
   unsigned device = 0;
   std::uint64_t memory_bytes = 4ull << 20;  // contiguous memory that the configuration needs
-  std::string data_folder;                  // whose disk must have room; empty: the working directory
+  std::string data_folder;                  // whose disk must have room; empty: nothing is kept
 };
 
 // XRT and its library, device node, xclbin and its UUID, contiguous memory, time of an empty run. In
 // doctor_xrt.cc, or doctor_no_xrt.cc in a build without XRT.
 void CheckBoard(const DoctorOptions& options, DoctorReport& report);
+
+// Whether it answers, has the site, and the site has the slots and the sources. Also the certificates of both
+// sides, as far as they are known. False: it does not answer.
+bool CheckAggregator(const DoctorOptions& options, DoctorReport& report);
+
+// What a site tells its watchers.
+struct SiteFacts {
+  std::vector<std::string> leaves;
+  estimate::SlotLength slot;
+};
+
+// Whether a node of the options can report to the site. `facts`: PermissionDenied if this certificate may not
+// watch it.
+void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& facts, DoctorReport& report);
+
+// What to do if the aggregator does not tell its sites.
+std::string AggregatorRemedy(const absl::Status& answer, const DoctorOptions& options);
 
 // How far the aggregator's wall clock is ahead of this one.
 struct ClockOffset {

@@ -86,6 +86,57 @@ TEST(DoctorClockTest, JudgesTheKernelsDiscipline) {
   EXPECT_EQ(JudgeSynchronisation(false, 0, estimate::SlotLength()).finding, Finding::kWarning);
 }
 
+// A node of two panels, and what the site says.
+class DoctorSiteTest : public ::testing::Test {
+ protected:
+  std::string Judge(const absl::StatusOr<SiteFacts>& facts) {
+    DoctorOptions options;
+    options.site = "lab";
+    options.sources = {"south", "east"};
+    DoctorReport report;
+    JudgeSite(options, facts, report);
+    has_fault_ = report.has_fault();
+    return report.Text();
+  }
+
+  bool has_fault_ = false;
+};
+
+TEST_F(DoctorSiteTest, FindsNoFaultInASiteThatHasTheSlotsAndTheSources) {
+  EXPECT_THAT(Judge(SiteFacts{{"north", "east", "south"}, {}}), HasSubstr("ok       site"));
+}
+
+TEST_F(DoctorSiteTest, FindsSlotsOfAnotherLength) {
+  EXPECT_THAT(Judge(SiteFacts{{"east", "south"}, *estimate::SlotLength::FromMs(10)}),
+              HasSubstr("\"lab\" counts slots of 10 ms, the node of 0.5 ms"));
+  EXPECT_TRUE(has_fault_);
+}
+
+TEST_F(DoctorSiteTest, FindsASourceThatTheSiteDoesNotHave) {
+  EXPECT_THAT(Judge(SiteFacts{{"south", "west"}, {}}),
+              HasSubstr("\"east\" is not a source of \"lab\", which has south, west"));
+  EXPECT_TRUE(has_fault_);
+}
+
+TEST_F(DoctorSiteTest, SaysWhatWasNotCompared) {
+  EXPECT_THAT(Judge(absl::PermissionDeniedError("no viewer")),
+              ::testing::AllOf(HasSubstr("warning  site"), HasSubstr("not compared: no viewer")));
+  EXPECT_FALSE(has_fault_);
+}
+
+TEST(DoctorRemedyTest, FitsWhatTheAggregatorAnswered) {
+  DoctorOptions options;
+  options.node = "board";
+  EXPECT_THAT(AggregatorRemedy(absl::UnavailableError("nobody listens at a:1"), options),
+              HasSubstr("Start the aggregator"));
+  EXPECT_THAT(AggregatorRemedy(absl::UnavailableError("the TLS handshake failed"), options),
+              ::testing::AllOf(HasSubstr("certificates"), ::testing::Not(HasSubstr("Start"))));
+  const absl::Status denied = absl::PermissionDeniedError("no");
+  EXPECT_THAT(AggregatorRemedy(denied, options), HasSubstr("[[site.owner]]"));
+  options.only_learns = true;
+  EXPECT_THAT(AggregatorRemedy(denied, options), HasSubstr("Add \"board\" to nodes in [access]"));
+}
+
 TEST(DoctorReportTest, AWarningIsNoFault) {
   EXPECT_FALSE((DoctorReport{{{"clock", Finding::kWarning, "off", "set it"}}}).has_fault());
   EXPECT_TRUE(

@@ -117,6 +117,34 @@ TEST_F(ConnectedCommandTest, DoctorFindsNoFaultInANodeThatNeedsNoBoard) {
   EXPECT_THAT(bad.text, AllOf(HasSubstr("none.safetensors"), HasSubstr("\"hall\" is not one of them")));
 }
 
+TEST_F(ConnectedCommandTest, DoctorComparesSlotsAndSourcesWithTheSites) {
+  Reporter south("south", aggregator_.ingest_port());
+  ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
+  south.Offer(UnitFrame(estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs())));
+  ASSERT_TRUE(WaitFor([&] { return !aggregator_.Get("/api/v1/sites/room").empty(); }));
+  const std::string node = folder_.Write(
+      "node.toml",
+      "node = \"south\"\nsite = \"room\"\nslot_ms = 10.0\n[uplink]\naggregator = \"" +
+          Address(aggregator_.ingest_port()) +
+          "\"\n[[panel]]\nname = \"attic\"\nworkload = \"positioning\"\nmodel = \"" + TRIBUTARY_SOURCE_DIR +
+          "/models/positioning.safetensors\"\n[panel.source]\nkind = \"room\"\nrate_hz = 100.0\n");
+  const Said said = Run({"doctor", "--config", node});
+  EXPECT_EQ(said.exit_code, 69) << said.text;
+  EXPECT_THAT(said.text, AllOf(HasSubstr("\"room\" counts slots of 0.5 ms, the node of 10 ms"),
+                               HasSubstr("\"attic\" is not a source of \"room\", which has south")));
+}
+
+TEST_F(ConnectedCommandTest, DoctorAsksALearnerForNoSlotsAndForRoomOnlyForItsState) {
+  const std::string learner = "node = \"ash\"\n[federation]\naggregator = \"" +
+                              Address(aggregator_.ingest_port()) + "\"\nimages = \"glyphs\"\n";
+  const Said said = Run({"doctor", "--config", folder_.Write("learner.toml", learner)});
+  EXPECT_EQ(said.exit_code, 0) << said.text;
+  EXPECT_THAT(said.text, AllOf(Not(HasSubstr("clock offset")), HasSubstr("the spool is in memory")));
+  const Said kept =
+      Run({"doctor", "--config", folder_.Write("kept.toml", learner + "state = \"state.bin\"\n")});
+  EXPECT_THAT(kept.text, HasSubstr("MiB free in "));
+}
+
 TEST_F(CommandTest, FindsAnOutputThatCannotBeWrittenBeforeTheWork) {
   const std::string out = folder_.Path("none/out");
   for (const std::vector<std::string>& command :
@@ -132,6 +160,21 @@ TEST_F(CommandTest, FindsAnOutputThatCannotBeWrittenBeforeTheWork) {
   }
   const Said node = Run("tributary-node", {"--config", "none.toml", "--summary", out});
   EXPECT_EQ(node.exit_code, 73) << node.text;
+}
+
+TEST_F(CommandTest, SaysForWhichProgramAConfigurationIs) {
+  const std::string site = folder_.Write("site.toml", "[[site]]\nname = \"lab\"\nsources = [\"a\"]\n");
+  const std::string node = folder_.Write("node.toml", "node = \"a\"\nsite = \"lab\"\n");
+  const Said by_node = Run("tributary-node", {"--config", site, "--check"});
+  EXPECT_EQ(by_node.exit_code, 78);
+  EXPECT_EQ(by_node.text, site + ": is a configuration for tributary-aggregator, not for tributary-node\n");
+  const Said by_aggregator = Run("tributary-aggregator", {"--config", node, "--check"});
+  EXPECT_EQ(by_aggregator.exit_code, 78);
+  EXPECT_EQ(by_aggregator.text,
+            node + ": is a configuration for tributary-node, not for tributary-aggregator\n");
+  const Said by_start = Run({"run", "start", node, "--check"});
+  EXPECT_EQ(by_start.exit_code, 78);
+  EXPECT_THAT(by_start.text, HasSubstr("is a configuration for tributary-node"));
 }
 
 class TlsCommandTest : public CommandTest {
