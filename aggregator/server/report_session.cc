@@ -211,8 +211,10 @@ bool ReportSession::superseded() const {
 }
 
 StreamRefusal ReportSession::Superseded() const {
-  return {StreamFault::kSuperseded,
-          absl::AbortedError(fmt::format("a newer stream of node \"{}\" has taken over", node_))};
+  return {StreamFault::kSuperseded, absl::AbortedError(fmt::format(
+                                        "a newer stream of node \"{}\" has taken over; if two processes have "
+                                        "this name, give each a name of its own",
+                                        node_))};
 }
 
 void ReportSession::TakeAnswer(v1::ReportResponse& response) {

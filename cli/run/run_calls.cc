@@ -30,6 +30,15 @@ absl::Status CallForRun(const RunArguments& arguments,
   return PrintAnswer(arguments.connection, arguments.json, method, request, text);
 }
 
+// Asks for the other runs only if the run waits. They tell more, and nothing that is needed.
+absl::Status Show(const RunArguments& arguments) {
+  return CallForRun(arguments, &RunStub::GetRun, [&arguments](const v1::GetRunResponse& response) {
+    if (response.run().state() != v1::RUN_STATE_WAITING) return RunText(response);
+    const auto runs = CallAggregator(arguments.connection, &RunStub::ListRuns, v1::ListRunsRequest());
+    return RunText(response, runs.ok() ? WaitsBehind(*runs, response.run()) : "");
+  });
+}
+
 constexpr auto kSummary = [](const auto& response) { return RunSummary(response.run()) + "\n"; };
 
 void AddForRun(Commands& run, const std::string& name, const std::string& description,
@@ -53,10 +62,8 @@ void AddRunListCommand(Commands& run) {
 }
 
 void AddRunShowCommand(Commands& run) {
-  AddForRun(
-      run, "show", "Show a run: where it stands, its nodes, its rounds",
-      [](const RunArguments& arguments) { return CallForRun(arguments, &RunStub::GetRun, RunText); },
-      "Print one JSON object, with the configuration of the run", " --json | jq '.history[].loss'");
+  AddForRun(run, "show", "Show a run: where it stands, its nodes, its rounds", Show,
+            "Print one JSON object, with the configuration of the run", " --json | jq '.history[].loss'");
 }
 
 void AddRunControlCommands(Commands& run) {

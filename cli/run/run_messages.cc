@@ -23,6 +23,20 @@ const Table& RoundTable() {
   return table;
 }
 
+// That has not ended; null: all have.
+const v1::Run* FirstRun(const v1::ListRunsResponse& runs) {
+  const auto first = std::ranges::find_if_not(runs.runs(), HasEnded);
+  return first == runs.runs().end() ? nullptr : &*first;
+}
+
+std::string BehindText(const v1::Run& first, const v1::Run& run) {
+  if (run.state() != v1::RUN_STATE_WAITING || first.name() == run.name() || first.connected_nodes() == 0) {
+    return "";
+  }
+  return fmt::format("; nodes that name no run take part in \"{}\" until it ends",
+                     wire::PeerText(first.name()));
+}
+
 }  // namespace
 
 std::string RunStateName(v1::RunState state) {
@@ -98,19 +112,25 @@ std::string RunSummary(const v1::Run& run) {
   return text;
 }
 
+std::string WaitsBehind(const v1::ListRunsResponse& runs, const v1::Run& run) {
+  const auto first = FirstRun(runs);
+  return first == nullptr ? "" : BehindText(*first, run);
+}
+
 std::string RunsText(const v1::ListRunsResponse& response) {
+  const v1::Run* first = FirstRun(response);
   Table table({Left("RUN"), Left("STATE"), Left("STRATEGY"), Right("ROUNDS"), Right("NODES"),
                Right("PARAMETERS"), Left("MESSAGE")});
   for (const v1::Run& run : response.runs()) {
     table.Add(run.name(), RunStateName(run.state()), run.strategy(),
               fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
               fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
-              run.message());
+              run.message() + (first == nullptr ? "" : BehindText(*first, run)));
   }
   return table.Text();
 }
 
-std::string RunText(const v1::GetRunResponse& response) {
+std::string RunText(const v1::GetRunResponse& response, const std::string& behind) {
   Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
   for (const v1::Participant& each : response.participants()) {
@@ -119,7 +139,7 @@ std::string RunText(const v1::GetRunResponse& response) {
               each.last_refusal());
   }
   std::string text =
-      fmt::format("{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()),
+      fmt::format("{}{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()), behind,
                   absl::BytesToHexString(response.run().model_sha256()), table.Text(), RoundHeading());
   const auto shown = std::min(static_cast<std::size_t>(response.history_size()), Table::kMaxRows);
   for (std::size_t i = 0; i < shown; ++i) {

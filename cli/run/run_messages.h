@@ -28,9 +28,13 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round);
 // One line about where a run stands.
 std::string RunSummary(const v1::Run& run);
 
-// The answers as tables. `now_unix_ns`: the age of a model counts to it.
+// What a waiting run has to wait for beside what its message says, behind that: a node that names no run
+// takes part in the first one that has not ended. Empty: nothing. `runs`: in the order of their starts.
+std::string WaitsBehind(const v1::ListRunsResponse& runs, const v1::Run& run);
+
+// The answers as tables. `behind`: WaitsBehind of that run. `now_unix_ns`: the age of a model counts to it.
 std::string RunsText(const v1::ListRunsResponse& response);
-std::string RunText(const v1::GetRunResponse& response);
+std::string RunText(const v1::GetRunResponse& response, const std::string& behind = "");
 std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_unix_ns);
 
 }  // namespace tributary::cli

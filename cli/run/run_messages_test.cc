@@ -57,6 +57,32 @@ TEST(RunMessagesTest, CountsRoundsBeyondWhatAnybodyReads) {
   EXPECT_THAT(RunText(response), ::testing::EndsWith("\n3 more\n"));
 }
 
+TEST(RunMessagesTest, SaysThatAWaitingRunsNodesAreInAnEarlierOne) {
+  v1::ListRunsResponse runs;
+  const auto add = [&runs](const char* name, v1::RunState state, std::uint32_t nodes) -> v1::Run& {
+    v1::Run& run = *runs.add_runs();
+    run.set_name(name);
+    run.set_state(state);
+    run.set_connected_nodes(nodes);
+    run.set_message("said");
+    return run;
+  };
+  add("over", v1::RUN_STATE_FINISHED, 4);
+  add("first", v1::RUN_STATE_RUNNING, 4);
+  const v1::Run second = add("second", v1::RUN_STATE_WAITING, 0);
+  const std::string behind = "; nodes that name no run take part in \"first\" until it ends";
+  EXPECT_EQ(WaitsBehind(runs, second), behind);
+  EXPECT_THAT(RunsText(runs), HasSubstr("said" + behind + "\n"));
+  EXPECT_EQ(WaitsBehind(runs, runs.runs(1)), "") << "it does not wait";
+  v1::GetRunResponse shown;
+  *shown.mutable_run() = second;
+  EXPECT_THAT(RunText(shown, WaitsBehind(runs, second)), HasSubstr("said" + behind + "\nmodel "));
+  runs.mutable_runs(1)->set_connected_nodes(0);
+  EXPECT_EQ(WaitsBehind(runs, second), "") << "nobody is kept there";
+  runs.mutable_runs(1)->set_state(v1::RUN_STATE_STOPPED);
+  EXPECT_EQ(WaitsBehind(runs, second), "");
+}
+
 TEST(RunMessagesTest, SaysWhatAnAggregatorWithoutRunsLacks) {
   const absl::Status status =
       FromPeer(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""), {.aggregator = "host:1"});

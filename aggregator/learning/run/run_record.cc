@@ -1,5 +1,7 @@
 #include "aggregator/learning/run/run_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -78,6 +80,10 @@ RunRecord RecordOf(const RunParts& run) {
   shown.set_delta(config.privacy.delta);
   record.config = run.config_text;
   record.model_round = journal.model().round;
+  if (const Journal::Line& last = journal.last(); state.ended() && last != nullptr && last->rolled_back()) {
+    shown.set_message(
+        fmt::format("{}; rolled back to the model after round {}", shown.message(), last->round()));
+  }
   record.history_changes = journal.history_changes();
   record.last_committed = journal.last_committed();
   record.last_evaluated = journal.last_evaluated();

@@ -97,7 +97,10 @@ const Attendance::Stream* Attendance::Assign(Stream stream) {
   }
   Key key(stream.declaration.run(), stream.declaration.node());
   if (const auto older = streams_.find(key); older != streams_.end()) {
-    Drop(older->second.sink.get(), absl::AbortedError("a newer stream of this node has taken its place"));
+    Drop(older->second.sink.get(),
+         absl::AbortedError(fmt::format("a newer stream of node \"{}\" has taken its place; if two processes "
+                                        "have this name, give each a name of its own",
+                                        key.second)));
   }
   Stream& added = streams_.emplace(std::move(key), std::move(stream)).first->second;
   by_sink_.emplace(added.sink.get(), &added);

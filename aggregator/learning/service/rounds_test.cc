@@ -238,6 +238,29 @@ TEST_F(RoundsTest, RollsBackToAnEarlierModelAndGoesOnFromThere) {
   EXPECT_EQ(back->accepted(), 0u) << "the update of the round that was under way is void";
 }
 
+TEST_F(RoundsTest, SaysOfARunThatHasEndedThatItWasRolledBack) {
+  StartRun();
+  TestNode a(host_, "a"), b(host_, "b");
+  EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
+  EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
+  host_.WaitForRound(1);
+  grpc::ClientContext stopping, rolling_back;
+  v1::StopRunRequest stop;
+  stop.set_run("r");
+  v1::StopRunResponse stopped;
+  ASSERT_TRUE(v1::RunService::NewStub(host_.channel())->StopRun(&stopping, stop, &stopped).ok());
+  EXPECT_EQ(host_.Run().run().message(), "the run was stopped");
+  v1::RollBackModelRequest request;
+  request.set_run("r");
+  v1::RollBackModelResponse response;
+  ASSERT_TRUE(
+      v1::ModelService::NewStub(host_.channel())->RollBackModel(&rolling_back, request, &response).ok());
+  const std::string message = "the run was stopped; rolled back to the model after round 0";
+  EXPECT_EQ(host_.Run().run().message(), message);
+  host_.Restart();
+  EXPECT_EQ(host_.Run().run().message(), message);
+}
+
 TEST_F(RoundsTest, ShowsItsNodesBeforeTheyComeBackAfterARestart) {
   StartRun();
   {
@@ -268,7 +291,10 @@ TEST_F(RoundsTest, LetsANewerStreamOfANodeTakeThePlaceOfTheOlder) {
   TestNode old(host_, "a"), b(host_, "b");
   EXPECT_EQ(old.NextTrain().round(), 1u);
   TestNode young(host_, "a");
-  EXPECT_EQ(old.End().error_code(), grpc::StatusCode::ABORTED);
+  const grpc::Status end = old.End();
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_NE(end.error_message().find("give each a name of its own"), std::string::npos)
+      << end.error_message();
   EXPECT_EQ(young.NextTrain().round(), 1u);
 }
 
