@@ -43,9 +43,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedAggregator prepar
   }
   RETURN_IF_ERROR(daemon->MakeSites());
   if (config.federation) {
-    ASSIGN_OR_RETURN(
-        daemon->federation_,
-        FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_, clock));
+    auto federation =
+        FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_, clock);
+    if (!federation.ok()) return WithContext("federation.store", federation.status());
+    daemon->federation_ = *std::move(federation);
     daemon->state_.learners = [host = daemon->federation_.get()] { return host->Learners(); };
     daemon->state_.store_healthy = [host = daemon->federation_.get()] { return host->store_healthy(); };
   }

@@ -47,7 +47,7 @@ constexpr int kUserTimeoutMs = 5'000;
 
 absl::Status CannotListen(const std::string& address, int error) {
   return absl::UnavailableError(
-      fmt::format("{}: cannot listen there: {}; is the port in use?", address, std::strerror(error)));
+      fmt::format("{}: cannot listen there: {}", address, runtime::WhyNotListen(error)));
 }
 
 void SetOption(int fd, int level, int option, int value) {

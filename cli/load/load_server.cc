@@ -30,7 +30,7 @@ namespace http = beast::http;
 using boost::asio::ip::tcp;
 
 // An aggregator that is stopped or overloaded accepts connections and does not answer.
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kHttpPatience{2};
 
 absl::StatusOr<std::string> Get(const std::string& address, const std::string& path) {
   const std::size_t colon = address.rfind(':');
@@ -38,7 +38,7 @@ absl::StatusOr<std::string> Get(const std::string& address, const std::string& p
   try {
     boost::asio::io_context io;
     beast::tcp_stream stream(io);
-    stream.expires_after(kPatience);
+    stream.expires_after(kHttpPatience);
     const auto wait = [&io](auto operation) {
       io.restart();
       io.run();

@@ -32,6 +32,8 @@ namespace tributary::cli {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::string_view kErrorPrefix = "tributary conflate: ";  // as every command has it
 using Method = ConflateOptions::Method;
 
 // One Gaussian estimate:
@@ -220,7 +222,8 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
     absl::StatusOr<EstimateLine> line = ParseEstimateLine(text);
     const absl::Status status = line.ok() ? add(*std::move(line)) : line.status();
     if (status.ok()) continue;
-    error << "line " << number << ": " << runtime::Printable(std::string(status.message())) << '\n';
+    error << kErrorPrefix << "line " << number << ": " << runtime::Printable(std::string(status.message()))
+          << '\n';
     exit_code = EX_DATAERR;
   }
   for (const Group& group : groups) {
@@ -230,8 +233,9 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
       continue;
     }
     const EstimateLine& first = group[0];
-    error << "site '" << runtime::Printable(first.site) << "', epoch " << first.epoch << ", subject "
-          << first.subject << ": " << runtime::Printable(std::string(fused.status().message())) << '\n';
+    error << kErrorPrefix << "site '" << runtime::Printable(first.site) << "', epoch " << first.epoch
+          << ", subject " << first.subject << ": "
+          << runtime::Printable(std::string(fused.status().message())) << '\n';
     exit_code = EX_DATAERR;
   }
   return exit_code;

@@ -101,7 +101,7 @@ TEST_F(ConflateCommandTest, WorksInOneAndThreeDimensions) {
 
 TEST_F(ConflateCommandTest, RefusesASecondTupleOfTheSameSource) {
   EXPECT_EQ(Run(Line("p1", 1) + Line("p1", 5) + Line("p2", 1)), 65);
-  EXPECT_THAT(error_, HasSubstr("line 2: field 'source': 'p1' has been given"));
+  EXPECT_THAT(error_, HasSubstr("tributary conflate: line 2: field 'source': 'p1' has been given"));
   EXPECT_NEAR(results_[0]["mean"][0].get<double>(), 1, 1e-12);
 }
 

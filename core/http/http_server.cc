@@ -214,8 +214,7 @@ absl::Status HttpServer::Start(const std::string& listen) {
     sockets_->acceptor = asio::ip::tcp::acceptor(sockets_->io, found.begin()->endpoint());
   } catch (const boost::system::system_error& fault) {
     return absl::UnavailableError(
-        fmt::format("{}: cannot listen there: {}; set another port, or port 0 for any free one", listen,
-                    std::string(fault.code().message())));
+        fmt::format("{}: cannot listen there: {}", listen, runtime::WhyNotListen(fault.code().value())));
   }
   port_ = sockets_->acceptor.local_endpoint(error).port();
   Accept();

@@ -59,6 +59,16 @@ std::string WrongCount(const std::string& what) {
   return name + " may be given only once";
 }
 
+// What the option means that CLI11 names first, in "config is required".
+std::string Meaning(const CLI::App& app, const std::string& what) {
+  const std::string name = what.substr(0, what.find(' '));
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name() != name || option->get_description().empty()) continue;
+    return fmt::format(": {}, {}", option->get_type_name(), option->get_description());
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
@@ -108,6 +118,7 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   const std::vector<std::string> rest = app->remaining();
   const bool count = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   std::string what = count ? WrongCount(error.what()) : error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what += Meaning(*app, what);
   if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
     what = UnexpectedArgument(*app, rest.front());
   } else if (!rest.empty()) {

@@ -20,7 +20,11 @@ std::string FaultOf(std::vector<std::string> arguments) {
   int after = 0;
   for (const char* command : {"start", "show"}) {
     CLI::App* added = run->add_subcommand(command);
-    added->add_option("name", name)->required();
+    if (added->get_name() == "start") {
+      added->add_option("config", name, "Configuration of the run")->required()->type_name("FILE");
+    } else {
+      added->add_option("name", name)->required();
+    }
     added->add_option("--after", after);
     added->add_flag("--json")->disable_flag_override();
   }
@@ -48,6 +52,8 @@ TEST(CommandLineTest, NamesTheCommandsWhereOneIsMissing) {
 TEST(CommandLineTest, SaysOfWhichCommandAnArgumentIsMissingOrWrong) {
   EXPECT_EQ(FaultOf({"show", "run"}),
             "tributary run show: name is required\n`tributary run show --help` says more.\n");
+  EXPECT_THAT(FaultOf({"start", "run"}),
+              StartsWith("tributary run start: config is required: FILE, Configuration of the run\n"));
   EXPECT_THAT(FaultOf({"x", "--after", "letters", "show", "run"}), StartsWith("tributary run show: "));
   EXPECT_THAT(FaultOf({"--nope", "status"}), HasSubstr("\"--nope\" is not an option\n"));
   EXPECT_THAT(FaultOf({"letters", "status"}), HasSubstr("unexpected argument \"letters\"\n"));
