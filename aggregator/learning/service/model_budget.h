@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tributary::learning {
 
@@ -30,6 +33,48 @@ class ModelBudget {
   const std::size_t bytes_;
   std::atomic<std::size_t> taken_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+};
+
+// One model that comes in chunks, and its share of the budget. One thread at a time.
+class SentModel {
+ public:
+  // The budget outlives it.
+  explicit SentModel(ModelBudget& budget) : budget_(budget) {}
+  ~SentModel() { budget_.GiveBack(bytes_); }
+  SentModel(const SentModel&) = delete;
+  SentModel& operator=(const SentModel&) = delete;
+
+  // False: the budget has not so much left.
+  bool Add(std::string chunk) {
+    if (!budget_.Take(chunk.size())) return false;
+    bytes_ += chunk.size();
+    // Small chunks share a piece: a string for each byte would take many times the budget.
+    if (!pieces_.empty() && pieces_.back().size() + chunk.size() <= kPieceBytes) {
+      pieces_.back() += chunk;
+    } else {
+      pieces_.push_back(std::move(chunk));
+    }
+    return true;
+  }
+
+  // The whole model; the share stays taken. Gives each piece's memory back as it goes.
+  std::string Join() {
+    std::string model;
+    model.reserve(bytes_);
+    for (std::string& each : pieces_) model += std::exchange(each, std::string());
+    pieces_.clear();
+    return model;
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t pieces() const { return pieces_.size(); }
+
+ private:
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+  ModelBudget& budget_;
+  std::vector<std::string> pieces_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace tributary::learning

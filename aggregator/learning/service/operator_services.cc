@@ -17,7 +17,6 @@
 #include "aggregator/learning/service/services.h"
 #include "aggregator/learning/service/streaming_call.h"
 #include "core/runtime/process.h"
-#include "core/wire/federation_task.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -34,10 +33,12 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
  public:
   static constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 10;
 
-  StartRunCall(Coordinator& coordinator, ModelBudget& budget, ServerContext& context,
-               v1::StartRunResponse* response)
-      : coordinator_(coordinator), budget_(budget), context_(context), response_(response), idle_(context) {}
-  ~StartRunCall() override { budget_.GiveBack(taken_); }
+  StartRunCall(Coordinator& coordinator, ServerContext& context, v1::StartRunResponse* response)
+      : coordinator_(coordinator),
+        context_(context),
+        response_(response),
+        model_(coordinator.model_budget()),
+        idle_(context) {}
 
   StartRunCall* Start() {
     idle_.Start(weak_from_this());
@@ -71,26 +72,13 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
       return absl::OkStatus();
     }
     if (!request_.config().empty()) return absl::InvalidArgumentError("config: was given before");
-    const std::size_t bytes = request_.chunk().size();
-    if (!budget_.Take(bytes)) {
-      const std::string_view what = taken_ + bytes > budget_.bytes()
-                                        ? "the model has"
-                                        : "come back in 30 s: the models that are being sent have together";
-      return absl::ResourceExhaustedError(fmt::format(
-          "chunk: {} more than the {} bytes of federation.max_model_bytes", what, budget_.bytes()));
-    }
-    taken_ += bytes;
-    chunks_.push_back(std::move(*request_.mutable_chunk()));
-    return absl::OkStatus();
-  }
-
-  // Gives each chunk's memory back as it goes.
-  std::string JoinChunks() {
-    std::string model;
-    model.reserve(taken_);
-    for (std::string& each : chunks_) model += std::exchange(each, std::string());
-    chunks_.clear();
-    return model;
+    const std::size_t bytes = model_.bytes() + request_.chunk().size();
+    if (model_.Add(std::move(*request_.mutable_chunk()))) return absl::OkStatus();
+    const std::size_t allowed = coordinator_.model_budget().bytes();
+    const std::string_view what =
+        bytes > allowed ? "the model has" : "come back in 30 s: the models that are being sent have together";
+    return absl::ResourceExhaustedError(
+        fmt::format("chunk: {} more than the {} bytes of federation.max_model_bytes", what, allowed));
   }
 
   void EndOfChunks() {
@@ -98,7 +86,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
     if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
     idle_.Excuse(true);
     coordinator_.StartRun(
-        std::move(config_), JoinChunks(),
+        std::move(config_), model_.Join(),
         [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
           runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
           if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
@@ -109,13 +97,11 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   }
 
   Coordinator& coordinator_;
-  ModelBudget& budget_;
   ServerContext& context_;
   v1::StartRunResponse* const response_;
   v1::StartRunRequest request_;
   std::string config_;
-  std::vector<std::string> chunks_;
-  std::size_t taken_ = 0;  // of the budget
+  SentModel model_;
   IdleWatch idle_;
 };
 
@@ -239,12 +225,12 @@ UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer
 
 class RunService final : public v1::RunService::CallbackService {
  public:
-  RunService(Coordinator& coordinator, ModelBudget& budget, const Relay* relay, std::chrono::seconds patience)
-      : coordinator_(coordinator), budget_(budget), relay_(relay), patience_(patience) {}
+  RunService(Coordinator& coordinator, const Relay* relay, std::chrono::seconds patience)
+      : coordinator_(coordinator), relay_(relay), patience_(patience) {}
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(ServerContext* context,
                                                          v1::StartRunResponse* response) override {
-    return StartRunCall::Make(coordinator_, budget_, *context, response)->Start();
+    return StartRunCall::Make(coordinator_, *context, response)->Start();
   }
 
   UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest*,
@@ -295,7 +281,6 @@ class RunService final : public v1::RunService::CallbackService {
 
  private:
   Coordinator& coordinator_;
-  ModelBudget& budget_;
   const Relay* const relay_;
   const std::chrono::seconds patience_;
 };
@@ -338,7 +323,7 @@ std::vector<std::unique_ptr<grpc::Service>> MakeServices(Coordinator& coordinato
                                                          std::chrono::seconds patience) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(MakeFederationService(coordinator));
-  services.push_back(std::make_unique<RunService>(coordinator, coordinator.model_budget(), relay, patience));
+  services.push_back(std::make_unique<RunService>(coordinator, relay, patience));
   services.push_back(std::make_unique<ModelService>(coordinator));
   return services;
 }

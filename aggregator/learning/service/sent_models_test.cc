@@ -28,6 +28,23 @@ TEST(ModelBudgetTest, GivesNoMoreThanThereIs) {
   EXPECT_TRUE(budget.Take(6));
 }
 
+// A model of 128 MiB in chunks of one byte took 4 GiB.
+TEST(SentModelTest, ManySmallChunksTakeNoMoreThanTheirBytes) {
+  ModelBudget budget(3 * kMegabyte);
+  {
+    SentModel model(budget);
+    for (std::size_t i = 0; i < kMegabyte; ++i) ASSERT_TRUE(model.Add("x"));
+    for (std::size_t i = 0; i < kMegabyte; ++i) ASSERT_TRUE(model.Add(""));
+    EXPECT_EQ(model.pieces(), 1u);
+    EXPECT_TRUE(model.Add(std::string(kMegabyte, 'y')));
+    EXPECT_EQ(model.pieces(), 2u);
+    EXPECT_FALSE(model.Add(std::string(kMegabyte + 1, 'z')));
+    EXPECT_EQ(model.Join(), std::string(kMegabyte, 'x') + std::string(kMegabyte, 'y'));
+    EXPECT_FALSE(budget.Take(kMegabyte + 1)) << "until the run has started";
+  }
+  EXPECT_TRUE(budget.Take(3 * kMegabyte));
+}
+
 // Six halves of large models took 624 MB.
 class SentModelsTest : public ::testing::Test {
  protected:
