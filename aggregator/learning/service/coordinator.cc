@@ -172,7 +172,10 @@ void Coordinator::Change(std::string name, std::function<absl::Status(Run&)> cha
 }
 
 void Coordinator::DeleteRun(std::string run, Done<absl::Status> done) {
-  thread_.Post([this, run = std::move(run), done = std::move(done)] { done(runs_->Delete(run)); });
+  thread_.Post([this, run = std::move(run), done = std::move(done)] {
+    if (Run* const last = runs_->Find(run)) Publish(*last);  // a node that has just joined is told of the end
+    done(runs_->Delete(run));
+  });
 }
 
 void Coordinator::Post(std::function<void(HostedRuns&, Attendance&)> command) {

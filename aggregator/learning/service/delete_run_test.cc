@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
 
 #include "aggregator/learning/service/rounds_fixture.h"
 
@@ -8,6 +11,8 @@ namespace tributary::learning {
 namespace {
 
 using testing::RoundsHost;
+using testing::SilentSink;
+using testing::SlowNode;
 using testing::TestNode;
 
 class DeleteRunTest : public ::testing::Test {
@@ -31,6 +36,13 @@ class DeleteRunTest : public ::testing::Test {
     EXPECT_TRUE(
         v1::RunService::NewStub(host_.channel())->ListRuns(&context, v1::ListRunsRequest(), &runs).ok());
     return static_cast<std::size_t>(runs.runs_size());
+  }
+  void Stop() {
+    grpc::ClientContext context;
+    v1::StopRunRequest request;
+    request.set_run("r");
+    v1::StopRunResponse response;
+    ASSERT_TRUE(v1::RunService::NewStub(host_.channel())->StopRun(&context, request, &response).ok());
   }
   void Finish() {
     TestNode node(host_, "a");
@@ -69,25 +81,33 @@ TEST_F(DeleteRunTest, DoesNotKnowARunThatWasDeleted) {
 
 // An update that was under way when its run ended and was deleted.
 TEST_F(DeleteRunTest, AnUploadThatOutlivesItsRunIsRefused) {
-  TestNode slow(host_, "slow");
-  const v1::TrainTask task = slow.NextTrain();
-  const auto messages = TestNode::Messages(slow.Header(task), {1, 2, 3}, 1 << 18);
-  const auto stub = v1::FederationService::NewStub(host_.channel());
-  grpc::ClientContext context;
-  v1::SubmitUpdateResponse answer;
-  const auto writer = stub->SubmitUpdate(&context, &answer);
-  ASSERT_TRUE(writer->Write(messages[0]) && writer->Write(messages[1]));
-  {
-    grpc::ClientContext stop;
-    v1::StopRunRequest request;
-    request.set_run("r");
-    v1::StopRunResponse stopped;
-    ASSERT_TRUE(v1::RunService::NewStub(host_.channel())->StopRun(&stop, request, &stopped).ok());
-  }
+  SlowNode slow(host_, "slow");
+  ASSERT_TRUE(slow.Begin({1, 2, 3}));
+  Stop();
   ASSERT_TRUE(Delete().ok());
-  writer->WritesDone();
-  EXPECT_TRUE(writer->Finish().ok());
-  EXPECT_FALSE(answer.accepted());
+  slow.EndOfChunks();
+  EXPECT_FALSE(slow.Answer().accepted());
+}
+
+// It was told nothing, and had no place in the next run of that name.
+TEST_F(DeleteRunTest, ANodeThatJoinsJustBeforeIsToldThatTheRunIsOver) {
+  Stop();
+  const auto sink = std::make_shared<SilentSink>();
+  std::promise<void> queued;
+  std::promise<absl::Status> deleted;
+  Coordinator& coordinator = host_.coordinator();
+  // Both commands are one batch.
+  coordinator.Post([&](HostedRuns&, Attendance&) { queued.get_future().wait(); });
+  v1::ParticipateRequest declaration;
+  declaration.set_node("late");
+  declaration.set_run("r");
+  declaration.set_sample_count(1);
+  coordinator.Join(declaration, sink);
+  coordinator.DeleteRun("r", [&](const absl::Status& status) { deleted.set_value(status); });
+  queued.set_value();
+  ASSERT_EQ(deleted.get_future().get(), absl::OkStatus());
+  ASSERT_TRUE(sink->ended.has_value());
+  EXPECT_TRUE(sink->ended->ok()) << *sink->ended;
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "aggregator/learning/service/federation_wire.h"
@@ -16,6 +18,8 @@ namespace tributary::learning {
 namespace {
 
 using testing::RoundsHost;
+using testing::SilentSink;
+using testing::SlowNode;
 using testing::TestNode;
 
 constexpr const char* kOneNode = "name = \"r\"\nrounds = 2\nmin_nodes = 1\nquorum = 1\n";
@@ -28,6 +32,14 @@ class LimitsTest : public ::testing::Test {
     const grpc::Status status = host_.StartRun(config, RoundsHost::ModelFile(elements));
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
+  // Whether the node's update was admitted to the round.
+  bool IsUnderWay(const std::string& node) {
+    std::promise<bool> answer;
+    host_.coordinator().Post([&](HostedRuns& runs, Attendance&) {
+      answer.set_value(runs.Find("r")->state().under_way()->updates().Reserved(node));
+    });
+    return answer.get_future().get();
+  }
 
   RoundsHost host_;
 };
@@ -35,43 +47,28 @@ class LimitsTest : public ::testing::Test {
 // Who sends a little now and then would otherwise hold a place for uploads for ever.
 TEST_F(LimitsTest, TakesNothingMoreOfAnUploadWhoseRoundIsOver) {
   constexpr std::size_t kSlice = 1 << 18;  // a chunk of 1 MiB
-  StartRun(R"(
-name = "r"
-rounds = 1
-min_nodes = 17
-quorum = 17
-max_nodes = 18
-deadline_s = 6
-)",
-           3 * kSlice);
-  struct Slow {
-    std::unique_ptr<TestNode> node;
-    std::unique_ptr<v1::FederationService::Stub> stub;
-    grpc::ClientContext context;
-    v1::SubmitUpdateResponse response;
-    std::unique_ptr<grpc::ClientWriter<v1::SubmitUpdateRequest>> writer;
-    std::vector<v1::SubmitUpdateRequest> messages;
-  };
+  StartRun("name = \"r\"\nrounds = 1\nmin_nodes = 17\nquorum = 17\nmax_nodes = 18\n", 3 * kSlice);
   TestNode good(host_, "good");
+  std::deque<SlowNode> slow;
   // At least as many as fit at once.
-  std::vector<Slow> slow(Coordinator::kUploadBytes / (std::size_t{2} << 20));
-  for (std::size_t i = 0; i < slow.size(); ++i) {
-    slow[i].node = std::make_unique<TestNode>(host_, "slow " + std::to_string(i));
-    slow[i].stub = v1::FederationService::NewStub(host_.channel());
-  }
-  for (Slow& each : slow) {
-    const v1::UpdateHeader header = each.node->Header(each.node->NextTrain());
-    each.messages = TestNode::Messages(header, std::vector<float>(3 * kSlice), kSlice);
-    each.writer = each.stub->SubmitUpdate(&each.context, &each.response);
-    EXPECT_TRUE(each.writer->Write(each.messages[0]));
-    EXPECT_TRUE(each.writer->Write(each.messages[1]));
-  }
-  good.NextTrain();
+  constexpr std::size_t kFit = Coordinator::kUploadBytes / (std::size_t{2} << 20);
+  for (std::size_t i = 0; i < kFit; ++i) slow.emplace_back(host_, "slow " + std::to_string(i));
+  for (SlowNode& each : slow) EXPECT_TRUE(each.Begin(std::vector<float>(3 * kSlice), kSlice));
+  while (!IsUnderWay("slow 0")) std::this_thread::yield();
+  // Without this node's update the quorum is out of reach.
+  v1::DeclineTaskRequest decline;
+  decline.set_node("good");
+  decline.set_boot_id(std::string(16, 'b'));
+  decline.set_round(good.NextTrain().round());
+  decline.set_reason(v1::DECLINE_REASON_TRAINING);
+  host_.coordinator().Change(
+      "r", [decline](learning::Run& run) { return run.Decline(decline).status(); },
+      [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
   EXPECT_NE(host_.WaitForRound(1).failure(), "");
-  for (Slow& each : slow) {
-    each.writer->Write(each.messages[2]);  // and no end: the answer comes all the same
-    EXPECT_TRUE(each.writer->Finish().ok());
-    EXPECT_EQ(each.response.reason(), v1::SUBMIT_REFUSAL_STALE) << each.response.message();
+  for (SlowNode& each : slow) {
+    each.SendNext();  // and no end: the answer comes all the same
+    const v1::SubmitUpdateResponse& answer = each.Answer();
+    EXPECT_EQ(answer.reason(), v1::SUBMIT_REFUSAL_STALE) << answer.message();
   }
   EXPECT_TRUE(good.Submit(good.NextTrain(), std::vector<float>(3 * kSlice)).accepted());
 }
@@ -97,14 +94,6 @@ TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
   idle.pop_back();
   EXPECT_TRUE(waiting.get().ok());
 }
-
-// A sink that only notes how it was ended.
-class SilentSink final : public TaskSink {
- public:
-  void OnTask(v1::ParticipateResponse) override {}
-  void OnEnd(absl::Status status) override { ended = std::move(status); }
-  std::optional<absl::Status> ended;  // read after the coordinator has answered something later
-};
 
 TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   std::vector<std::shared_ptr<SilentSink>> crowd;

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "aggregator/learning/service/attendance.h"
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/services.h"
 #include "core/runtime/clock.h"
@@ -101,6 +103,39 @@ class TestNode {
   std::unique_ptr<v1::FederationService::Stub> stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReader<v1::ParticipateResponse>> stream_;
+};
+
+// A node that sends its update message by message. The call is cancelled at its end.
+class SlowNode {
+ public:
+  SlowNode(const RoundsHost& host, std::string name)
+      : node_(host, std::move(name)), stub_(v1::FederationService::NewStub(host.channel())) {}
+  ~SlowNode() { context_.TryCancel(); }
+
+  // Waits for the node's task, sends the header and the first chunk of `block` elements. False: the update
+  // was answered before.
+  bool Begin(const std::vector<float>& delta, std::size_t block = 1 << 18);
+  bool SendNext() { return writer_->Write(messages_[sent_++]); }
+  void EndOfChunks() { writer_->WritesDone(); }
+  // Waits for it.
+  const v1::SubmitUpdateResponse& Answer();
+
+ private:
+  TestNode node_;
+  std::unique_ptr<v1::FederationService::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::SubmitUpdateResponse response_;
+  std::unique_ptr<grpc::ClientWriter<v1::SubmitUpdateRequest>> writer_;
+  std::vector<v1::SubmitUpdateRequest> messages_;
+  std::size_t sent_ = 0;
+};
+
+// A stream of tasks that only notes how it was ended.
+class SilentSink final : public learning::TaskSink {
+ public:
+  void OnTask(v1::ParticipateResponse) override {}
+  void OnEnd(absl::Status status) override { ended = std::move(status); }
+  std::optional<absl::Status> ended;  // read after the coordinator has answered something later
 };
 
 }  // namespace tributary::testing

@@ -225,4 +225,16 @@ v1::SubmitUpdateResponse TestNode::Send(const std::vector<v1::SubmitUpdateReques
   return response;
 }
 
+bool SlowNode::Begin(const std::vector<float>& delta, std::size_t block) {
+  messages_ = TestNode::Messages(node_.Header(node_.NextTrain()), delta, block);
+  writer_ = stub_->SubmitUpdate(&context_, &response_);
+  return SendNext() && SendNext();
+}
+
+const v1::SubmitUpdateResponse& SlowNode::Answer() {
+  const grpc::Status status = writer_->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response_;
+}
+
 }  // namespace tributary::testing
