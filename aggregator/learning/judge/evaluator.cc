@@ -74,8 +74,9 @@ void Evaluator::Stop() {
 }
 
 void Evaluator::OnChange(const std::string& run) {
-  const auto record = coordinator_.board().Find(run);
   runtime::MutexLock lock(mutex_);
+  // With the lock, so that calls act in the order of what they see.
+  const auto record = coordinator_.board().Find(run);
   if (record == nullptr) {  // deleted: another one may get its name
     seen_.erase(run);
     wanted_.erase(run);
@@ -105,6 +106,7 @@ void Evaluator::Run(std::stop_token stop) {
     }
     const absl::StatusOr<v1::Evaluation> judgement = Judge(next.first, next.second, stop);
     if (stop.stop_requested()) return;
+    if (IsDeleted(next.first)) continue;
     if (!judgement.ok()) {
       spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
                    std::string(judgement.status().message()));
@@ -116,6 +118,11 @@ void Evaluator::Run(std::stop_token stop) {
                  100 * judgement->random_linear_probe(), 100 * judgement->knn());
     coordinator_.AddEvaluation(next.first, next.second, *judgement);
   }
+}
+
+bool Evaluator::IsDeleted(const std::string& run) {
+  const runtime::MutexLock lock(mutex_);
+  return std::ranges::find(deleted_, run) != deleted_.end();
 }
 
 absl::StatusOr<v1::Evaluation> Evaluator::Judge(const std::string& run, std::uint32_t round,

@@ -40,6 +40,8 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
   Evaluator(Coordinator& coordinator, EvaluationImages images);
 
   void Run(std::stop_token stop);
+  // Whether the run was deleted since its judgement began. Another run may have its name.
+  bool IsDeleted(const std::string& run);
   absl::StatusOr<v1::Evaluation> Judge(const std::string& run, std::uint32_t round,
                                        const std::stop_token& stop);
   absl::StatusOr<nn::EncoderEvaluation> Baseline(const std::string& run,

@@ -17,19 +17,12 @@
 namespace tributary::learning {
 namespace {
 
-constexpr const char* kRun = R"(
-name = "r"
-rounds = 1
-min_nodes = 1
-quorum = 1
-)";
-
 // Waits until the round's line in the history has been judged.
 class JudgementWatch final : public RunBoard::Listener {
  public:
-  explicit JudgementWatch(const RunBoard& board) : board_(board) {}
+  JudgementWatch(const RunBoard& board, std::string run) : board_(board), run_(std::move(run)) {}
   void OnChange(const std::string& /*run*/) override {
-    const auto run = board_.Find("r");
+    const auto run = board_.Find(run_);
     if (run == nullptr || run->last_evaluated == nullptr || told_) return;
     told_ = true;
     promise_.set_value(run->last_evaluated->evaluation());
@@ -38,6 +31,7 @@ class JudgementWatch final : public RunBoard::Listener {
 
  private:
   const RunBoard& board_;
+  const std::string run_;
   bool told_ = false;
   std::promise<v1::Evaluation> promise_;
 };
@@ -72,32 +66,37 @@ class EvaluatorTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // Starts the run, lets a node send an update of zeros, and waits for the judgement.
-  v1::Evaluation JudgementOfARun() {
-    const auto watch = std::make_shared<JudgementWatch>(coordinator_->board());
+  // Does a round of that run and waits for its judgement.
+  v1::Evaluation JudgementOfARun(const std::string& run = "r") {
+    const auto watch = std::make_shared<JudgementWatch>(coordinator_->board(), run);
     coordinator_->board().Add(watch);
     std::future<v1::Evaluation> judged = watch->future();
+    DoARound(run);
+    const bool ready = judged.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    EXPECT_TRUE(ready);
+    return ready ? judged.get() : v1::Evaluation();
+  }
+  // Starts the run and lets a node send an update of zeros.
+  void DoARound(const std::string& run, const std::string& settings = "") {
     nn::SelfSupervisedOptions options;
     options.encoder.channels = {4, 8};
     const auto trainer = nn::SelfSupervisedTrainer::Create(options);
     EXPECT_TRUE(trainer.ok()) << trainer.status();
-    coordinator_->StartRun(
-        kRun, nn::EncodeEncoder(**trainer),
-        [](const absl::StatusOr<std::string>& started) { EXPECT_TRUE(started.ok()) << started.status(); });
+    coordinator_->StartRun("name = \"" + run + "\"\nrounds = 1\nmin_nodes = 1\nquorum = 1\n" + settings,
+                           nn::EncodeEncoder(**trainer), [](const absl::StatusOr<std::string>& started) {
+                             EXPECT_TRUE(started.ok()) << started.status();
+                           });
     const auto node = std::make_shared<SilentNode>();
     v1::ParticipateRequest declaration;
     declaration.set_node("a");
     declaration.set_boot_id(std::string(16, 'b'));
     declaration.set_sample_count(1);
     declaration.add_workloads("self_supervised");
-    declaration.set_run("r");
+    declaration.set_run(run);
     coordinator_->Join(declaration, node);
-    SubmitZeros(node->Wait());
-    const bool ready = judged.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
-    EXPECT_TRUE(ready);
-    return ready ? judged.get() : v1::Evaluation();
+    SubmitZeros(run, node->Wait());
   }
-  void SubmitZeros(const v1::TrainTask& task) {
+  void SubmitZeros(const std::string& run, const v1::TrainTask& task) {
     v1::UpdateHeader header;
     header.set_round(task.round());
     header.set_node("a");
@@ -107,7 +106,7 @@ class EvaluatorTest : public ::testing::Test {
     header.set_element_count(task.element_count());
     header.set_sample_count(1);
     std::promise<BegunUpload> begun;
-    coordinator_->BeginUpload("r", "", header, [&](Coordinator::Began began) {
+    coordinator_->BeginUpload(run, "", header, [&](Coordinator::Began began) {
       begun.set_value(std::get<BegunUpload>(std::move(began)));
     });
     BegunUpload upload = begun.get_future().get();
@@ -117,9 +116,17 @@ class EvaluatorTest : public ::testing::Test {
     zeros.set_crc32c(parameters::Crc32c(zeros.payload()));
     ASSERT_LT(zeros.payload().size(), parameters::kMaxChunkBytes);
     ASSERT_FALSE(upload.upload->Take(zeros));
-    coordinator_->Submit("r", std::move(upload), [](const Admission& answer) {
+    std::promise<void> committed;
+    coordinator_->Submit(run, std::move(upload), [&](const Admission& answer) {
       EXPECT_EQ(answer.verdict, AdmissionVerdict::kGo) << answer.message;
+      committed.set_value();
     });
+    committed.get_future().wait();
+  }
+  void Delete(const std::string& run) {
+    std::promise<absl::Status> deleted;
+    coordinator_->DeleteRun(run, [&](const absl::Status& status) { deleted.set_value(status); });
+    ASSERT_EQ(deleted.get_future().get(), absl::OkStatus());
   }
 
   const runtime::SystemClock clock_;
@@ -139,10 +146,16 @@ TEST_F(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
 
 TEST_F(EvaluatorTest, JudgesARunThatGotTheNameOfADeletedOne) {
   EXPECT_EQ(JudgementOfARun().test_images(), 100u);
-  std::promise<absl::Status> deleted;
-  coordinator_->DeleteRun("r", [&](const absl::Status& status) { deleted.set_value(status); });
-  ASSERT_EQ(deleted.get_future().get(), absl::OkStatus());
+  Delete("r");
   EXPECT_EQ(JudgementOfARun().test_images(), 100u);
+}
+
+TEST_F(EvaluatorTest, AJudgementThatOutlivesItsRunIsNotThatOfTheNextRunOfThatName) {
+  DoARound("r");  // is judged from now on
+  Delete("r");
+  DoARound("r", "[evaluation]\nevery_rounds = 0\n");  // is not
+  JudgementOfARun("another");                         // after that of the first
+  EXPECT_EQ(coordinator_->board().Find("r")->last_evaluated, nullptr);
 }
 
 TEST(EvaluationImagesTest, RefusesImagesWithoutLabels) {
