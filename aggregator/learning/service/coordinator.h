@@ -72,8 +72,6 @@ class Coordinator {
   // With an upload it is to be filled and then given to Submit or GiveUp.
   // `owner`: whose share of the memory for uploads it uses (Gate).
   void BeginUpload(std::string run, std::string owner, v1::UpdateHeader header, Done<Began> done);
-  // Whether somebody waits for memory.
-  bool UploadsWait() const { return uploads_.waited_for(); }
   std::chrono::nanoseconds chunk_time() const { return chunk_time_; }
   std::int64_t NowNs() const { return clock_.SteadyNs(); }
   void Submit(std::string run, BegunUpload upload, Done<const Admission&> done);

@@ -55,6 +55,8 @@ void FairQueue::Change(const std::string& name, const std::function<void(Owner&)
   if (!owner.waiting.empty()) ranks_.erase(RankOf(owner));
   change(owner);
   if (!owner.waiting.empty() && MayHoldMore(owner)) ranks_.insert(RankOf(owner));
+  *owner.waits = !owner.waiting.empty();
+  others_wait_ = !ranks_.empty();
 }
 
 FairQueue::Waiting FairQueue::TakeOut(std::uint64_t arrival) {

@@ -1,6 +1,7 @@
 // Who is the next of those who wait for a share of a capacity.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,11 +27,20 @@ class FairQueue {
   static constexpr std::size_t kMaxWaitingOfOwner = kMaxWaiting / 2;
   static constexpr std::size_t kMaxOwners = 2 * kMaxWaiting;  // whose turns are remembered
 
+  // A share that is taken. Any thread may ask.
+  struct Held {
+    const std::atomic<bool>& others_wait;                  // for room
+    std::shared_ptr<const std::atomic<bool>> owner_waits;  // for one more share
+
+    // Whether somebody could have it if it were given back.
+    bool waited_for() const { return others_wait || *owner_waits; }
+  };
+
   struct Waiting {
     std::string owner;
     std::size_t share = 0;  // up to the capacity
     std::int64_t since_ns = 0;
-    std::function<void(std::optional<std::shared_ptr<void>>)> entered;
+    std::function<void(std::optional<std::shared_ptr<const Held>>)> entered;
   };
 
   explicit FairQueue(std::size_t capacity) : capacity_(capacity), free_(capacity) {}
@@ -40,6 +50,8 @@ class FairQueue {
   void Add(Waiting newcomer);
   // The next, if its share is free; it holds the share until GiveBack.
   std::optional<Waiting> TakeNext();
+  // For an owner that has just taken a share. The queue outlives it.
+  Held HeldBy(const std::string& owner) const { return {others_wait_, owners_.find(owner)->second.waits}; }
   void GiveBack(const std::string& owner, std::size_t share);
   // Since when the first one waits; nullopt: nobody waits.
   std::optional<std::int64_t> FirstSince() const;
@@ -51,6 +63,7 @@ class FairQueue {
     std::size_t held = 0;
     std::uint64_t turn = 0;             // the last one, counted from 1
     std::deque<std::uint64_t> waiting;  // its arrivals, in their order
+    std::shared_ptr<std::atomic<bool>> waits = std::make_shared<std::atomic<bool>>(false);
   };
   // What an owner holds, its last turn and its first arrival that waits: the least is the next.
   using Rank = std::tuple<std::size_t, std::uint64_t, std::uint64_t>;
@@ -69,6 +82,7 @@ class FairQueue {
   std::set<Rank> ranks_;  // of the owners that wait and may hold more
   std::uint64_t arrivals_ = 0;
   std::uint64_t turns_ = 0;
+  std::atomic<bool> others_wait_ = false;  // whether there are such owners
 };
 
 }  // namespace tributary::learning

@@ -95,7 +95,7 @@ std::string OwnerOf(const ServerContext& call) {
 // before has been taken: a sender is held back by HTTP/2's flow control.
 //
 // A sender that lets IdleWatch::kIdle pass without a chunk is cut off: it holds one of the few places for
-// uploads. So is one that is slow while others wait for a place.
+// uploads. So is one that is slow while somebody waits for its place.
 class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<v1::SubmitUpdateRequest>> {
  public:
   SubmitCall(Coordinator& coordinator, ServerContext& context, v1::SubmitUpdateResponse* response)
@@ -145,12 +145,13 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
     idle_.Excuse(true);
     coordinator_.BeginUpload(run_, OwnerOf(context_), std::move(header),
                              [call = shared_from_this()](Coordinator::Began began) {
-                               call->pace_.Begin(call->coordinator_.NowNs());
                                call->idle_.Progress();
                                call->idle_.Excuse(false);
                                if (const auto* answer = std::get_if<Admission>(&began))
                                  return call->Answer(*answer);
                                call->begun_ = std::get<BegunUpload>(std::move(began));
+                               call->place_ = call->begun_.place;
+                               call->pace_.Begin(call->coordinator_.NowNs());
                                call->StartRead(&call->request_);
                              });
   }
@@ -167,7 +168,9 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
 
   // Any thread.
   bool TooSlow() {
-    if (coordinator_.UploadsWait() && pace_.TooSlow(coordinator_.NowNs())) too_slow_ = true;
+    if (!pace_.TooSlow(coordinator_.NowNs())) return too_slow_;
+    const Gate::Place place = place_.lock();
+    if (place != nullptr && place->waited_for()) too_slow_ = true;
     return too_slow_;
   }
 
@@ -177,7 +180,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
     }
     if (too_slow_) {
       return Refuse(Admission::TryAgain(v1::SUBMIT_REFUSAL_BUSY,
-                                        "others waited for a place, and fewer than {} "
+                                        "others waited for its place, and fewer than {} "
                                         "bytes came in a second",
                                         pace_.least_bytes()));
     }
@@ -204,7 +207,8 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   v1::SubmitUpdateResponse* const response_;
   v1::SubmitUpdateRequest request_;  // reused
   std::string run_;
-  BegunUpload begun_;  // without an upload until the coordinator has admitted it
+  BegunUpload begun_;                           // without an upload until the coordinator has admitted it
+  std::weak_ptr<const FairQueue::Held> place_;  // set before the pace begins
   UploadPace pace_;
   std::atomic<bool> too_slow_ = false;
   IdleWatch idle_;

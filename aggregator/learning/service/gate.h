@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +23,7 @@ namespace tributary::learning {
 // Owners take turns (FairQueue).
 class Gate {
  public:
-  using Place = std::shared_ptr<void>;
+  using Place = std::shared_ptr<const FairQueue::Held>;
   using Entered = std::function<void(std::optional<Place>)>;
 
   static constexpr std::chrono::seconds kPatience{15};
@@ -48,34 +47,31 @@ class Gate {
     const std::int64_t now_ns = clock_.SteadyNs();
     auto since_ns = queue_.FirstSince();
     for (; since_ns && *since_ns + patience_ns <= now_ns; since_ns = queue_.FirstSince()) {
-      const Entered entered = queue_.TakeFirst().entered;
-      waited_for_ = queue_.FirstSince().has_value();
-      entered(std::nullopt);
+      queue_.TakeFirst().entered(std::nullopt);
     }
+    AdmitNext();  // a small share may have waited behind a large one
+    since_ns = queue_.FirstSince();
     return since_ns ? *since_ns + patience_ns : CommandThread::kNever;
   }
-
-  // Any thread.
-  bool waited_for() const { return waited_for_; }
 
  private:
   void AdmitNext() {
     while (const auto next = queue_.TakeNext()) {
-      next->entered(Place(nullptr, [this, owner = next->owner, share = next->share](void*) {
+      const auto* held = new FairQueue::Held(queue_.HeldBy(next->owner));
+      next->entered(Place(held, [this, owner = next->owner, share = next->share](const auto* left) {
+        delete left;
         thread_.Post([this, owner, share] {
           queue_.GiveBack(owner, share);
           AdmitNext();
         });
       }));
     }
-    waited_for_ = queue_.FirstSince().has_value();
   }
 
   const std::size_t capacity_;
   CommandThread& thread_;
   const runtime::Clock& clock_;
   FairQueue queue_;
-  std::atomic<bool> waited_for_ = false;
 };
 
 }  // namespace tributary::learning

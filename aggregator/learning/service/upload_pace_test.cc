@@ -3,14 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <functional>
-#include <future>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "aggregator/learning/service/gate.h"
-#include "core/runtime/clock.h"
+#include "aggregator/learning/service/gate_fixture.h"
 
 namespace tributary::learning {
 namespace {
@@ -46,9 +43,8 @@ TEST(UploadPaceTest, AFewBytesEverySecondAreSlow) {
   EXPECT_EQ(s, 22);
 }
 
-// Uploads of four chunks to a gate with eight places, every five seconds looked at as SubmitCall does it. No
-// time passes but the test's.
-class SlowLinkTest : public ::testing::Test {
+// Uploads of four chunks to a gate with eight places, every five seconds looked at as SubmitCall does it.
+class SlowLinkTest : public GateFixture {
  protected:
   static constexpr std::size_t kPlaces = 8;
   static constexpr std::int64_t kLookNs = 5 * kSecond;
@@ -67,9 +63,7 @@ class SlowLinkTest : public ::testing::Test {
     int cuts = 0;
   };
 
-  SlowLinkTest() {
-    thread_.Start("gate", [] { return CommandThread::kNever; });
-  }
+  SlowLinkTest() : GateFixture(kPlaces) {}
   ~SlowLinkTest() override {
     Do([this] {
       ending_ = true;
@@ -78,14 +72,6 @@ class SlowLinkTest : public ::testing::Test {
     thread_.Stop();  // those who wait enter meanwhile
   }
 
-  void Do(const std::function<void()>& what) {
-    std::promise<void> done;
-    thread_.Post([&] {
-      what();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
   void Add(const std::string& name, std::int64_t chunk_ns) { Enter(senders_.emplace_back(name, chunk_ns)); }
   void Enter(Sender& sender) {
     gate_.Enter(sender.name, 1, [this, &sender](std::optional<Gate::Place> place) {
@@ -105,7 +91,7 @@ class SlowLinkTest : public ::testing::Test {
       sender.pace->Take(kFullChunk);
     }
     sender.done = sender.chunks >= kChunks;
-    const bool cut = !sender.done && gate_.waited_for() && sender.pace->TooSlow(now_ns);
+    const bool cut = !sender.done && (*sender.place)->waited_for() && sender.pace->TooSlow(now_ns);
     if (!sender.done && !cut) return;
     sender.place.reset();
     if (!cut) return;
@@ -127,9 +113,6 @@ class SlowLinkTest : public ::testing::Test {
     return done;
   }
 
-  runtime::ManualClock clock_{0};
-  CommandThread thread_{clock_};
-  Gate gate_{kPlaces, thread_, clock_};
   std::deque<Sender> senders_;
   bool ending_ = false;  // the gate's thread
 };
