@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "aggregator/fusion/source_table.h"
 #include "core/estimate/slot_length.h"
 
 namespace tributary::fusion {
@@ -23,34 +24,34 @@ class EpochFront {
   bool Strays(estimate::Epoch epoch) const { return front_ && Far(epoch, *front_); }
 
   // Mostly O(1): the source beside whom this one was last is looked at first.
-  void Report(std::uint32_t source, estimate::Epoch epoch) {
+  void Report(SourceHandle source, estimate::Epoch epoch) {
     Place& place = places_[source];
     place.epoch = epoch;
     if (IsBeside(place.beside, source)) {
       front_ = epoch;
       return;
     }
-    for (std::uint32_t other = 0; other < places_.size(); ++other) {
+    for (SourceHandle other = 0; other < places_.size(); ++other) {
       if (!IsBeside(other, source)) continue;
       place.beside = other;
       front_ = epoch;
       return;
     }
   }
-  void Forget(std::uint32_t source) { places_[source] = {}; }
+  void Forget(SourceHandle source) { places_[source] = {}; }
 
  private:
   struct Place {
     std::optional<estimate::Epoch> epoch;
-    std::uint32_t beside = 0;
+    SourceHandle beside = 0;
   };
 
-  bool IsBeside(std::uint32_t other, std::uint32_t source) const {
+  bool IsBeside(SourceHandle other, SourceHandle source) const {
     return other != source && places_[other].epoch && !Far(*places_[other].epoch, *places_[source].epoch);
   }
 
   const std::uint64_t reach_slots_;
-  std::array<Place, 256> places_ = {};
+  std::array<Place, SourceTable::kCapacity> places_ = {};
   std::optional<estimate::Epoch> front_;
 };
 

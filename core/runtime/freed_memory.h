@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "core/runtime/memory_limit.h"
 #include "core/runtime/process.h"

@@ -1,12 +1,10 @@
 #include "core/runtime/metrics.h"
 
 #include <prometheus/text_serializer.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "core/runtime/memory_limit.h"
