@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "tests/support/certificates.h"
 #include "tests/support/fleet.h"
 #include "tests/support/learners.h"
+#include "tests/support/process_usage.h"
 
 namespace tributary::testing {
 namespace {
@@ -43,14 +43,6 @@ std::string Connections(const std::string& reason) {
 
 std::string Streams(const std::string& reason) {
   return "tributary_streams_refused_total{reason=\"" + reason + "\"}";
-}
-
-double PeakMiB(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
 }
 
 class ExhaustionTest : public ::testing::TestWithParam<Exhaustion> {};

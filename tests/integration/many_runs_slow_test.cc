@@ -11,6 +11,7 @@
 
 #include "tests/support/fleet.h"
 #include "tests/support/learners.h"
+#include "tests/support/process_usage.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::testing {
@@ -18,10 +19,6 @@ namespace {
 
 constexpr int kRuns = 8'000;
 constexpr int kPart = 1'000;
-
-double SecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 bool StartOneRun(v1::RunService::Stub& stub, const std::string& name, const std::string& model) {
   grpc::ClientContext context;
@@ -46,24 +43,26 @@ TEST(ManyRunsSlowTest, StartingARunDoesNotTakeLongerTheMoreThereAre) {
   const auto stub = v1::RunService::NewStub(grpc::CreateChannel(
       "127.0.0.1:" + std::to_string(aggregator.ingest_port()), grpc::InsecureChannelCredentials()));
   const std::string model = OneTensorModel(std::vector<float>{1, 2, 3});
+  // Processor time: a machine that is busier in one part than in another does not count.
   std::vector<double> parts;
   for (int run = 0; run < kRuns;) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double before_s = CpuSeconds(aggregator.process().pid());
     for (const int end = run + kPart; run < end; ++run) {
       ASSERT_TRUE(StartOneRun(*stub, "r" + std::to_string(run), model)) << run;
     }
-    parts.push_back(SecondsSince(begin));
-    std::printf("runs %d to %d: %.2f s\n", run - kPart, run, parts.back());
+    parts.push_back(CpuSeconds(aggregator.process().pid()) - before_s);
+    std::printf("runs %d to %d: %.2f s of processor time\n", run - kPart, run, parts.back());
   }
+  EXPECT_GT(parts.front(), 0);
   EXPECT_LT(parts.back(), 2 * parts.front() + 1);
 
   // A restart takes them all in again.
   aggregator.process().Signal(SIGTERM);
   ASSERT_EQ(aggregator.process().Wait(std::chrono::seconds(20)), 0);
-  const auto begin = std::chrono::steady_clock::now();
   aggregator.Start();
   ASSERT_TRUE(aggregator.Ready());
-  std::printf("restart with %d runs: %.2f s\n", kRuns, SecondsSince(begin));
+  std::printf("restart with %d runs: %.2f s of processor time\n", kRuns,
+              CpuSeconds(aggregator.process().pid()));
 }
 
 }  // namespace
