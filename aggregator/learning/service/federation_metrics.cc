@@ -17,8 +17,7 @@ void CollectCounters(const LearningCounters& counters, runtime::Reading& reading
   reading.Counter("tributary_participants_refused_total",
                   "Streams of nodes that were ended at once, with a reason.", {}, counters.refused_streams);
   reading.Counter("tributary_masking_steps_refused_total",
-                  "Keys and shares of secure aggregation that could not be taken.", {},
-                  counters.refused_steps);
+                  "Keys, shares and declines of nodes that could not be taken.", {}, counters.refused_steps);
   reading.Counter("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
                   counters.received_bytes);
   reading.Gauge("tributary_store_healthy", "1 as long as the store could be written.", {},
