@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/integration/federation_simulated_node.h"
 #include "tests/support/fleet.h"
 #include "tests/support/learners.h"
 #include "tests/support/process_usage.h"
