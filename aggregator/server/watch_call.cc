@@ -47,6 +47,7 @@ void WatchCall::OnStarted(bool ok) {
     writing_ = true;
   }
   site_->feed().Add(shared_from_this());
+  context_.AddInitialMetadata(wire::kWatchAdmitted, "admitted");
   // Send the headers alone and at once. With a first message that has a buffer hint, gRPC would keep both
   // until another write, and would not report this write as done.
   stream_.SendInitialMetadata(&written_);

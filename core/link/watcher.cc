@@ -31,8 +31,8 @@ absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string
   return absl::OkStatus();
 }
 
-// Reads one stream to its end. Sets `connected` once it is answered, and says so.
-absl::Status ReadStream(grpc::Channel& channel, v1::FusionService::Stub& stub, const WatchOptions& options,
+// Reads one stream to its end. Sets `connected` once it is admitted, and says so.
+absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
                         const std::stop_token& stop, const OnSlot& on_slot, const OnLink& on_link,
                         bool& connected) {
   v1::WatchRequest request;
@@ -42,14 +42,14 @@ absl::Status ReadStream(grpc::Channel& channel, v1::FusionService::Stub& stub, c
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   const std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> reader = stub.Watch(&context, request);
 
-  // An aggregator answers at once with its headers, before the site has a slot.
   reader->WaitForInitialMetadata();
-  connected = channel.GetState(false) == GRPC_CHANNEL_READY;
+  connected = context.GetServerInitialMetadata().contains(wire::kWatchAdmitted);
   if (connected) on_link(absl::OkStatus());
   v1::WatchResponse response;
   wire::WatchedSlot slot;
   std::vector<std::string> leaves;
   while (reader->Read(&response)) {
+    if (!std::exchange(connected, true)) on_link(absl::OkStatus());
     absl::Status status;
     if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
     if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
@@ -76,7 +76,7 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
   while (!stop.stop_requested()) {
     bool connected = false;
     const std::int64_t began_ns = clock.SteadyNs();
-    const absl::Status status = ReadStream(*channel, *stub, options, stop, on_slot, on_link, connected);
+    const absl::Status status = ReadStream(*stub, options, stop, on_slot, on_link, connected);
     if (stop.stop_requested()) break;
     if (!Reconnect::MayPass(status)) return status;
     if (connected) reconnect.Lasted(clock.SteadyNs() - began_ns);

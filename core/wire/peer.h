@@ -12,6 +12,10 @@
 
 namespace tributary::wire {
 
+// Stands in the headers of a Watch stream that the aggregator has admitted, before the first slot. A refused
+// stream, and one of an earlier release, does not have it.
+inline constexpr char kWatchAdmitted[] = "tributary-watch";
+
 // A peer's text, fit for a log: shortened, control characters escaped.
 std::string PeerText(const std::string& text);
 
