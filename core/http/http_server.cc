@@ -58,6 +58,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   }
   ~Connection() {
     --server_.counters_.open_connections;
+    server_.sending_bytes_ -= body_bytes_;
     if (events_) --server_.counters_.open_streams;
   }
 
@@ -118,7 +119,12 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
         "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
   }
 
+  // Readers that are slow together hold one large answer, or many small ones.
   void Send(HttpResponse response) {
+    if (server_.sending_bytes_ > 0 &&
+        server_.sending_bytes_ + response.body.size() > server_.limits_.sent_bytes) {
+      response = HttpProblem(503, "too many answers are being read: come back later");
+    }
     ++server_.counters_.requests;
     if (response.status >= 400) ++server_.counters_.rejected_requests;
     response_.emplace();
@@ -130,10 +136,14 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     response_->keep_alive(keep_alive_);
     const std::size_t length = response.body.size();
     if (!head_) response_->body() = std::move(response.body);
+    body_bytes_ = response_->body().size();
+    server_.sending_bytes_ += body_bytes_;
     response_->content_length(length);
     stream_.expires_after(server_.limits_.timeout);
     http::async_write(stream_, *response_, [self = shared_from_this()](error_code error, std::size_t) {
       if (error) return;
+      self->server_.sending_bytes_ -= std::exchange(self->body_bytes_, 0);
+      self->response_.reset();
       if (self->keep_alive_) return self->Read();
       error_code ignored;
       self->stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -175,6 +185,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_{64 * 1024};
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::optional<http::response<http::string_body>> response_;
+  std::size_t body_bytes_ = 0;  // of response_, while it is being sent
   bool keep_alive_ = false;
   bool head_ = false;
 

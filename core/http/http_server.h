@@ -62,6 +62,7 @@ struct HttpLimits {
   std::size_t connections = 64;               // answers 503 beyond
   std::size_t streams = 16;                   // of events; answers 503 beyond
   std::size_t header_bytes = 8192;            // answers 431 beyond
+  std::size_t sent_bytes = 8 << 20;           // of all answers being sent; answers 503 beyond
   std::chrono::milliseconds timeout{10'000};  // of a request, of a response, and of an idle connection
 };
 
@@ -114,6 +115,7 @@ class HttpServer {
   const HttpLimits limits_;
   std::map<std::string, Target> routes_;
   HttpCounters counters_;
+  std::size_t sending_bytes_ = 0;  // the server's thread only
   int port_ = 0;
   std::unique_ptr<Sockets> sockets_;  // destroyed before what connections refer to
 };

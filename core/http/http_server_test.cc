@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/asio.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -163,6 +164,28 @@ TEST_F(HttpServerTest, RefusesConnectionsBeyondItsLimit) {
   asio::read_until(first, asio::dynamic_buffer(answer), "world\n");
   EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 503"));
   EXPECT_EQ(server_->counters().rejected_connections, 1u);
+}
+
+// Larger than what sockets hold by themselves.
+TEST_F(HttpServerTest, ReadersThatAreSlowTogetherHoldOneLargeAnswer) {
+  constexpr std::size_t kLarge = std::size_t{32} << 20;
+  server_ = std::make_unique<HttpServer>(HttpLimits{.sent_bytes = kLarge + 1000});
+  server_->Route("/large", [](const HttpRequest&) { return HttpResponse{.body = std::string(kLarge, 'x')}; });
+  server_->Route("/small", [](const HttpRequest&) { return HttpResponse{.body = "small\n"}; });
+  ASSERT_TRUE(server_->Start("127.0.0.1:0").ok());
+  {
+    tcp::socket slow = Connect();
+    asio::write(slow, asio::buffer(std::string("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")));
+    std::array<char, 100> beginning{};
+    asio::read(slow, asio::buffer(beginning));
+    EXPECT_THAT(Get("/large"), StartsWith("HTTP/1.1 503"));
+    EXPECT_THAT(Get("/small"), StartsWith("HTTP/1.1 200"));
+  }
+  // The server notices that the reader has gone.
+  std::string answer;
+  while ((answer = Get("/large")).starts_with("HTTP/1.1 503")) {
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(HttpServerTest, StreamsEventsUntilTheReaderGoes) {
