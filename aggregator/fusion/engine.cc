@@ -200,13 +200,12 @@ void FusionEngine::StageTuples(SourceHandle handle, const estimate::TupleFrame& 
   stage_.leaves = source.leaves;
   stage_.subjects = frame.subjects;
   stage_.tuple_leaves.clear();
-  if (!frame.contributors.empty()) {
-    bool partial = false;
-    for (std::size_t row = 0; row < frame.subjects.size(); ++row) {
-      stage_.tuple_leaves.push_back(LeavesOfTuple(frame, row, source));
-      partial |= stage_.tuple_leaves.back() != source.leaves;
-    }
-    if (!partial) stage_.tuple_leaves.clear();
+  bool partial = false;
+  for (std::size_t row = 0; row < frame.subjects.size() && !frame.contributors.empty() && !partial; ++row) {
+    partial = LeavesOfTuple(frame, row, source) != source.leaves;
+  }
+  for (std::size_t row = 0; row < frame.subjects.size() && partial; ++row) {
+    stage_.tuple_leaves.push_back(LeavesOfTuple(frame, row, source));
   }
   if (config_.dimension == 2) return;
   stage_.means = frame.means;
