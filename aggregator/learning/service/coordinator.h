@@ -44,11 +44,6 @@ struct BegunUpload {
 // before any of them is answered, and nodes are told what has changed for them once.
 class Coordinator {
  public:
-  // Memory of the updates that are under way at once, by what each needs at most; further ones wait before
-  // their first chunk is read.
-  static constexpr std::size_t kUploadBytes = std::size_t{32} << 20;
-  // Models that are read at once: a reader costs a descriptor and some chunks.
-  static constexpr std::size_t kOpenModels = 64;
   template <class Result>
   using Done = std::function<void(Result)>;
 

@@ -96,7 +96,16 @@ absl::Status CheckMessage(v1::ParticipateRequest& request) {
         fmt::format("workloads, encodings: {} and {} of them, at most {} each are allowed",
                     request.workloads_size(), request.encodings_size(), kMostListed));
   }
-  for (const std::string& each : request.workloads()) RETURN_IF_ERROR(wire::CheckName("workloads", each));
+  constexpr std::size_t kMostNameBytes = 2048;
+  std::size_t name_bytes = 0;
+  for (const std::string& each : request.workloads()) {
+    RETURN_IF_ERROR(wire::CheckName("workloads", each));
+    name_bytes += each.size();
+  }
+  if (name_bytes > kMostNameBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("workloads: {} bytes of names, at most {} are allowed", name_bytes, kMostNameBytes));
+  }
   request.DiscardUnknownFields();
   return absl::OkStatus();
 }

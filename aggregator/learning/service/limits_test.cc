@@ -51,7 +51,7 @@ TEST_F(LimitsTest, TakesNothingMoreOfAnUploadWhoseRoundIsOver) {
   TestNode good(host_, "good");
   std::deque<SlowNode> slow;
   // At least as many as fit at once.
-  constexpr std::size_t kFit = Coordinator::kUploadBytes / (std::size_t{2} << 20);
+  constexpr std::size_t kFit = kUploadBytes / (std::size_t{2} << 20);
   for (std::size_t i = 0; i < kFit; ++i) slow.emplace_back(host_, "slow " + std::to_string(i));
   for (SlowNode& each : slow) EXPECT_TRUE(each.Begin(std::vector<float>(3 * kSlice), kSlice));
   while (!IsUnderWay("slow 0")) std::this_thread::yield();
@@ -84,7 +84,7 @@ TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
     return opened->get_future();
   };
   std::vector<absl::StatusOr<OpenModel>> idle;
-  for (std::size_t i = 0; i < Coordinator::kOpenModels / 2; ++i) idle.push_back(open().get());
+  for (std::size_t i = 0; i < kOpenModels / 2; ++i) idle.push_back(open().get());
   auto waiting = open();
   // What was asked for later is answered first.
   std::promise<void> later;
@@ -134,6 +134,9 @@ TEST(DeclarationTest, ListsNoMoreThanThereCanBeAndNothingEndless) {
   v1::ParticipateRequest many = good;
   for (int i = 0; i < 64; ++i) many.add_workloads("another");
   EXPECT_TRUE(refused(many));
+  many = good;
+  for (int i = 0; i < 20; ++i) many.add_workloads(std::string(128, 'w'));
+  EXPECT_TRUE(refused(many)) << "long ones";
   many = good;
   many.add_encodings(v1::UPDATE_ENCODING_INT8);
   EXPECT_TRUE(refused(many));

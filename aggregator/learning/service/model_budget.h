@@ -1,4 +1,4 @@
-// Memory for the models that operators are sending.
+// Memory for what travels: updates, models that operators send, models that are read.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,15 @@
 #include <vector>
 
 namespace tributary::learning {
+
+// The updates that are under way at once, by what each needs at most; further ones wait before their first
+// chunk is read.
+inline constexpr std::size_t kUploadBytes = std::size_t{32} << 20;
+// Models that are read at once: a reader costs a descriptor, a chunk, and the chunk that gRPC is sending.
+inline constexpr std::size_t kOpenModels = 64;
+inline constexpr std::size_t kReadChunkBytes = std::size_t{256} << 10;
+// Starting a run decodes its model and encodes it again, one run at a time.
+inline constexpr std::size_t kCopiesOfAModel = 3;
 
 // Thread-safe. All models under way share it: who sends half a model and waits leaves nothing for another.
 class ModelBudget {

@@ -57,12 +57,10 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
   }
 
  private:
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-
   void SendNext() {
     if (model_->file.remaining() == 0) return this->Finish(grpc::Status::OK);
     std::string& bytes = *response_.mutable_bytes();
-    bytes.resize(std::min<std::uint64_t>(kChunkBytes, model_->file.remaining()));
+    bytes.resize(std::min<std::uint64_t>(kReadChunkBytes, model_->file.remaining()));
     const absl::StatusOr<std::size_t> got = model_->file.Read(bytes.data(), bytes.size());
     if (!got.ok()) return this->Finish(wire::ToGrpcStatus(got.status()));
     bytes.resize(*got);
