@@ -37,10 +37,12 @@ class LiveCredentials final : public grpc::ServerCredentials {
     auto& credentials = *static_cast<LiveCredentials*>(self);
     // The version first: a replacement in between is taken before the next handshake.
     const std::uint64_t version = credentials.tls_->version();
-    if (credentials.given_.exchange(version) == version) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    if (credentials.given_ == version) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const std::shared_ptr<const config::TlsMaterial> material = credentials.tls_->material();
     const grpc_ssl_pem_key_cert_pair pair{material->key_pem.c_str(), material->certificate_pem.c_str()};
     *config = grpc_ssl_server_certificate_config_create(material->ca_pem.c_str(), &pair, 1);
+    if (*config == nullptr) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
+    credentials.given_ = version;
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
