@@ -12,7 +12,7 @@ config::CertificateId CertificateIds::IdOf(std::string_view pem) {
   }
   config::CertificateId id = config::CertificateIdOf(pem).value_or(config::CertificateId());
   const runtime::MutexLock lock(mutex_);
-  if (ids_.size() >= kMostKept) ids_.clear();
+  if (ids_.size() >= kMostKept) ids_.erase(ids_.begin());
   ids_[std::move(text)] = id;
   return id;
 }
