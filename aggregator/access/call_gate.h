@@ -4,7 +4,9 @@
 #include <grpc/grpc_security.h>
 #include <grpcpp/security/auth_context.h>
 
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "aggregator/access/access_control.h"
 
@@ -12,8 +14,9 @@ namespace tributary::access {
 
 // Makes the server ask `control` about each call by its path, before any service sees it: works for services
 // of every API of gRPC, so no service can forget it. For the credentials of mutual TLS. The control outlives
-// the server.
-grpc_auth_metadata_processor GateOf(AccessControl& control);
+// the server. `refused` is told the name behind each call that was refused, on a thread of gRPC's.
+grpc_auth_metadata_processor GateOf(AccessControl& control,
+                                    std::function<void(const std::string& name)> refused);
 
 // Who makes a call; nothing without TLS. Without a control only the name is known.
 std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* control);

@@ -74,25 +74,52 @@ void ConnectionTable::Forget(Connections::iterator found) {
   }
   if (address->second.connections == 0) addresses_.erase(address);
   calls_ -= found->second.calls;
+  if (Peers::value_type* const whose = found->second.whose) {
+    whose->second.calls -= found->second.calls;
+    if (--whose->second.connections == 0) peers_.erase(peers_.find(whose->first));
+  }
   connections_.erase(found);
 }
 
+std::vector<std::pair<std::uint64_t, Socket>> ConnectionTable::Sockets(bool silent_only) const {
+  const runtime::MutexLock lock(mutex_);
+  std::vector<std::pair<std::uint64_t, Socket>> sockets;
+  sockets.reserve(silent_only ? silent_ : connections_.size());
+  for (const auto& [peer, each] : connections_) {
+    if (each.silent || !silent_only) sockets.emplace_back(each.number, each.socket);
+  }
+  return sockets;
+}
+
+ConnectionTable::Numbers ConnectionTable::Which(bool silent_only,
+                                                const std::function<bool(Socket)>& condition) const {
+  Numbers numbers;
+  for (const auto& [number, socket] : Sockets(silent_only)) {
+    if (condition(socket)) numbers.insert(number);
+  }
+  return numbers;
+}
+
 void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
+  const Numbers closed = Which(false, [&](Socket socket) { return !open(socket); });
+  if (closed.empty()) return;
   const runtime::MutexLock lock(mutex_);
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
     // Calls outlive their connection: as long as there are any, they are its own.
-    if (each->second.calls == 0 && !open(each->second.socket)) Forget(each);
+    if (each->second.calls == 0 && closed.contains(each->second.number)) Forget(each);
     each = next;
   }
 }
 
 std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket)>& talks) {
+  const Numbers talking = Which(true, talks);
+  if (talking.empty()) return {};
   std::vector<Socket> talkers;
   const runtime::MutexLock lock(mutex_);
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
-    if (each->second.silent && talks(each->second.socket) && ++each->second.talks >= kTalks) {
+    if (each->second.silent && talking.contains(each->second.number) && ++each->second.talks >= kTalks) {
       ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
       talkers.push_back(each->second.socket);
       Forget(each);
@@ -108,7 +135,15 @@ ConnectionTable::Connection* ConnectionTable::MostCalls() {
   return most == connections_.end() || most->second.cut ? nullptr : &most->second;
 }
 
-std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer) {
+std::optional<Socket> ConnectionTable::Cut(Connection* connection, ConnectionFault fault) {
+  if (connection == nullptr || connection->cut) return std::nullopt;
+  connection->cut = true;
+  ++refused_[static_cast<std::size_t>(fault)];
+  return connection->socket;
+}
+
+std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::string_view name,
+                                                 std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = connections_.find(peer);
   if (found == connections_.end()) return std::nullopt;  // a unix socket, or closed already
@@ -118,36 +153,57 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer) {
     --addresses_.find(AddressOf(peer))->second.silent;
     --silent_;
   }
+  if (own.whose == nullptr) {
+    own.whose = &*peers_.try_emplace(name.empty() ? AddressOf(peer) : std::string(name)).first;
+    ++own.whose->second.connections;
+  }
+  Peer& whose = own.whose->second;
   ++own.calls;
+  ++whose.calls;
   ++calls_;
-  Connection* cut = nullptr;
-  if (calls_ > limits_.calls) cut = MostCalls();
-  if (own.calls > limits_.calls_of_connection) cut = &own;
-  if (cut == nullptr || cut->cut) return std::nullopt;
-  cut->cut = true;
-  ++refused_[static_cast<std::size_t>(ConnectionFault::kTooManyCalls)];
-  return cut->socket;
+  if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
+    return Cut(&own, ConnectionFault::kCallRate);
+  }
+  if (own.calls > limits_.calls_of_connection) return Cut(&own, ConnectionFault::kTooManyCalls);
+  if (whose.calls > limits_.calls_of_peer()) return Cut(&own, ConnectionFault::kTooManyCallsOfPeer);
+  if (calls_ > limits_.calls) return Cut(MostCalls(), ConnectionFault::kTooManyCalls);
+  return std::nullopt;
+}
+
+void ConnectionTable::NoteReport(const std::string& peer) {
+  const runtime::MutexLock lock(mutex_);
+  if (const auto found = connections_.find(peer); found != connections_.end()) ++found->second.reports;
+}
+
+void ConnectionTable::EndCall(const std::string& peer, bool reported) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end() || found->second.calls == 0) return;
+  Connection& own = found->second;
+  --own.calls;
+  --own.whose->second.calls;
+  --calls_;
+  if (reported && own.reports > 0) --own.reports;
 }
 
 std::optional<Socket> ConnectionTable::NoteRareCall(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = connections_.find(peer);
   if (found == connections_.end()) return std::nullopt;
-  Connection& own = found->second;
-  if (own.second != second) own.rare_calls = 0;
-  own.second = second;
-  if (++own.rare_calls <= limits_.rare_calls || own.cut) return std::nullopt;
-  own.cut = true;
-  ++refused_[static_cast<std::size_t>(ConnectionFault::kTooManyCalls)];
-  return own.socket;
+  if (!found->second.rare_calls.Exceeds(limits_.rare_calls, second)) return std::nullopt;
+  return Cut(&found->second, ConnectionFault::kCallRate);
 }
 
-void ConnectionTable::EndCall(const std::string& peer) {
+std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
-  const auto found = connections_.find(peer);
-  if (found == connections_.end() || found->second.calls == 0) return;
-  --found->second.calls;
-  --calls_;
+  const auto found = peers_.find(name);
+  if (found == peers_.end() || !found->second.refused.Exceeds(limits_.refused_calls, second)) return {};
+  std::vector<Socket> cut;
+  for (auto& [peer, each] : connections_) {
+    if (each.whose != &*found) continue;
+    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kCallRate)) cut.push_back(*socket);
+  }
+  return cut;
 }
 
 std::optional<Socket> ConnectionTable::NoteReset(const std::string& peer, bool report, std::int64_t second) {
@@ -155,16 +211,43 @@ std::optional<Socket> ConnectionTable::NoteReset(const std::string& peer, bool r
   const auto found = connections_.find(peer);
   if (found == connections_.end()) return std::nullopt;
   Connection& own = found->second;
-  if (own.reset_second != second) own.resets = own.report_resets = 0;
-  own.reset_second = second;
-  ++own.resets;
-  own.report_resets += report;
-  if (own.cut || (own.resets <= limits_.resets && own.report_resets <= limits_.report_resets)) {
-    return std::nullopt;
+  bool flood = own.resets.Exceeds(limits_.resets, second);
+  if (report) flood |= own.report_resets.Exceeds(limits_.report_resets, second);
+  return flood ? Cut(&own, ConnectionFault::kResets) : std::nullopt;
+}
+
+void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& received) {
+  std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
+  for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    const auto found = now.find(each.number);
+    const std::uint64_t in_all = std::max(found == now.end() ? 0 : found->second, each.received);
+    each.sent = in_all - each.received;
+    each.received = in_all;
   }
-  own.cut = true;
-  ++refused_[static_cast<std::size_t>(ConnectionFault::kResets)];
-  return own.socket;
+}
+
+std::vector<Socket> ConnectionTable::TakeGreediest() {
+  const runtime::MutexLock lock(mutex_);
+  const auto reports = [](const auto& each) { return each.second.reports > 0; };
+  const auto open = [](const auto& each) { return !each.second.cut; };
+  const bool all_report =
+      std::ranges::none_of(connections_, [&](const auto& each) { return open(each) && !reports(each); });
+  std::unordered_map<std::string, std::uint64_t> sent;  // by address
+  const auto chosen = [&](const auto& each) { return open(each) && reports(each) == all_report; };
+  for (const auto& each : connections_) {
+    if (chosen(each)) sent[AddressOf(each.first)] += each.second.sent;
+  }
+  if (sent.empty()) return {};
+  const std::string most =
+      std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; })->first;
+  std::vector<Socket> cut;
+  for (auto& each : connections_) {
+    if (chosen(each) && AddressOf(each.first) == most)
+      cut.push_back(*Cut(&each.second, ConnectionFault::kMemory));
+  }
+  return cut;
 }
 
 void ConnectionTable::Quarantine(const std::string& peer, std::int64_t second) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/runtime/mutex.h"
@@ -22,19 +24,30 @@ enum class ConnectionFault : std::uint8_t {
   kTooManySilent,     // that have not made a call yet, in all
   kTooManySilentOfAddress,
   kNoDescriptor,  // the process has no file descriptor left
-  kTooManyCalls,  // the connection has more calls than it may have streams
-  kResets,        // the connection resets its streams as fast as it opens them
-  kQuarantined,   // its address had a connection cut for one of these two a moment ago
-  kNoCall,        // it sent more than any call begins with, and no call came of it
+  kTooManyCalls,  // the connection has more calls than it may have streams, or there are too many in all
+  kTooManyCallsOfPeer,  // its peer has more calls than its share of all
+  kCallRate,            // its calls follow each other too fast
+  kResets,              // the connection resets its streams as fast as it opens them
+  kQuarantined,         // its address had a connection cut a moment ago
+  kNoCall,              // it sent more than any call begins with, and no call came of it
+  kMemory,              // the process has nearly used up its memory
 };
-inline constexpr std::size_t kConnectionFaults = 9;
+inline constexpr std::size_t kConnectionFaults = 12;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
-  constexpr std::array<std::string_view, kConnectionFaults> kNames = {
-      "too_many",      "too_many_of_address", "too_many_silent", "too_many_silent_of_address",
-      "no_descriptor", "too_many_calls",      "resets",          "quarantined",
-      "no_call"};
+  constexpr std::array<std::string_view, kConnectionFaults> kNames = {"too_many",
+                                                                      "too_many_of_address",
+                                                                      "too_many_silent",
+                                                                      "too_many_silent_of_address",
+                                                                      "no_descriptor",
+                                                                      "too_many_calls",
+                                                                      "too_many_calls_of_peer",
+                                                                      "call_rate",
+                                                                      "resets",
+                                                                      "quarantined",
+                                                                      "no_call",
+                                                                      "memory"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -49,8 +62,16 @@ struct ConnectionLimits {
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
   // gRPC still has to end; no other peer has more calls than streams.
   std::size_t calls_of_connection = 2048;
-  // Ten thousand nodes that learn have a stream of tasks and an upload each, at the same time.
+  // A node that learns has a stream of tasks and an upload at the same time.
   std::size_t calls = 32'768;
+  // A peer is whoever its certificate names, or without TLS an address. Its share:
+  std::size_t calls_of_peer() const { return calls / 2; }
+  // In one second, of one peer that has a name. A node makes some ten calls in a round.
+  std::size_t call_rate = 500;
+  // Without TLS: ten thousand nodes may join at once from one address.
+  std::size_t call_rate_of_address = 20'000;
+  // In one second, of one name: calls that its roles do not allow, or that nobody serves.
+  std::size_t refused_calls = 100;
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
@@ -70,7 +91,23 @@ struct Socket {
   std::uint64_t inode = 0;
 };
 
-// Thread-safe. Knows a connection by its peer, "192.0.2.7:5000" (wire::PeerOf).
+// Counts what happens within one second of any clock.
+class RateLimit {
+ public:
+  // Counts one; whether it is beyond the limit.
+  bool Exceeds(std::size_t limit, std::int64_t second) {
+    if (second_ != second) count_ = 0;
+    second_ = second;
+    return ++count_ > limit;
+  }
+
+ private:
+  std::int64_t second_ = 0;
+  std::size_t count_ = 0;
+};
+
+// Thread-safe. Knows a connection by its peer, "192.0.2.7:5000" (wire::PeerOf). Whatever returns a connection
+// to cut has counted it, and returns it once.
 class ConnectionTable {
  public:
   explicit ConnectionTable(const ConnectionLimits& limits) : limits_(limits) {}
@@ -87,17 +124,31 @@ class ConnectionTable {
   static constexpr int kTalks = 10;
   std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks);
 
-  // A call of this peer begins. The connection to cut, if there are too many calls: that peer's own, or the
-  // one with the most calls.
-  std::optional<Socket> BeginCall(const std::string& peer);
-  void EndCall(const std::string& peer);
-  // A call of this peer was reset, in that second of any clock: the connection to cut if there are too many.
+  // A call of this connection begins; `name`: of its certificate, empty without TLS. The connection to cut,
+  // if there are too many calls or they come too fast: its own, or if there are too many in all the one with
+  // the most.
+  std::optional<Socket> BeginCall(const std::string& peer, std::string_view name, std::int64_t second);
+  // The call is a Report stream that was admitted: fusion depends on its connection.
+  void NoteReport(const std::string& peer);
+  // `reported`: NoteReport was told of the call.
+  void EndCall(const std::string& peer, bool reported = false);
+  // A call was reset, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteReset(const std::string& peer, bool report, std::int64_t second);
+  // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
+  std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
+  // A call of that name was refused: its connections, if there are too many such calls. A connection that has
+  // never made a call is found by TakeTalkers.
+  std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
   // Refuses new connections from the peer's address for a while.
   void Quarantine(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
-  // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
-  std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
+
+  // Notes what each connection has sent since the last time; `received`: in all.
+  void NoteSent(const std::function<std::uint64_t(Socket)>& received);
+  // When memory has run out: the connections of the address that sent most between the last two calls of
+  // NoteSent. Those that report come last, so that what is fused goes on. Nobody knows what gRPC keeps for a
+  // connection; who sends nothing makes nothing grow.
+  std::vector<Socket> TakeGreediest();
 
   // For what refuses connections itself.
   void Count(ConnectionFault fault);
@@ -111,6 +162,13 @@ class ConnectionTable {
   Figures figures() const;
 
  private:
+  struct Peer {
+    std::size_t connections = 0;  // that have made a call
+    std::size_t calls = 0;
+    RateLimit rate = {};
+    RateLimit refused = {};
+  };
+  using Peers = std::unordered_map<std::string, Peer>;  // by name or address
   struct Connection {
     Socket socket;
     std::uint64_t number = 0;  // ascends in the order of arrival
@@ -118,11 +176,13 @@ class ConnectionTable {
     bool cut = false;
     int talks = 0;  // how often TakeTalkers found it talking
     std::size_t calls = 0;
-    std::int64_t second = 0;        // of the latest rare call
-    std::size_t rare_calls = 0;     // in that second
-    std::int64_t reset_second = 0;  // of the latest reset
-    std::size_t resets = 0;         // in that second
-    std::size_t report_resets = 0;
+    std::size_t reports = 0;             // of these
+    Peers::value_type* whose = nullptr;  // null before its first call
+    RateLimit rare_calls = {};
+    RateLimit resets = {};
+    RateLimit report_resets = {};
+    std::uint64_t received = 0;  // when NoteSent looked last
+    std::uint64_t sent = 0;      // between the last two looks
   };
   struct Address {
     std::size_t connections = 0;
@@ -130,16 +190,25 @@ class ConnectionTable {
   };
   using Connections = std::unordered_map<std::string, Connection>;
 
+  // Sockets are looked at without the lock: the threads that fuse wait for it. The number says later which
+  // connection it was.
+  using Numbers = std::unordered_set<std::uint64_t>;
+  std::vector<std::pair<std::uint64_t, Socket>> Sockets(bool silent_only) const EXCLUDES(mutex_);
+  Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
+
   void Forget(Connections::iterator found) REQUIRES(mutex_);
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
   Connection* MostCalls() REQUIRES(mutex_);
+  // Nothing if the connection is null or has been cut before.
+  std::optional<Socket> Cut(Connection* connection, ConnectionFault fault) REQUIRES(mutex_);
 
   const ConnectionLimits limits_;
   mutable runtime::Mutex mutex_;
   Connections connections_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
+  Peers peers_ GUARDED_BY(mutex_);
   static constexpr std::size_t kMostQuarantined = 4096;  // beyond it those whose time is over are forgotten
   std::unordered_map<std::string, std::int64_t> quarantined_ GUARDED_BY(mutex_);  // since that second
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tributary::server {
 namespace {
@@ -16,7 +19,10 @@ class ConnectionTableTest : public ::testing::Test {
             .silent = 4,
             .silent_of_address = 3,
             .calls_of_connection = 2,
-            .calls = 6};
+            .calls = 6,
+            .call_rate = 40,
+            .call_rate_of_address = 200,
+            .refused_calls = 3};
   }
   // The silent connection that made room, by its number; -1: none.
   int Add(const std::string& peer) {
@@ -26,8 +32,12 @@ class ConnectionTableTest : public ::testing::Test {
   // A connection that has made a call.
   void AddSpeaking(const std::string& peer) {
     Add(peer);
-    table_.BeginCall(peer);
+    Begin(peer);
     table_.EndCall(peer);
+  }
+  std::optional<Socket> Begin(const std::string& peer, const std::string& name = "",
+                              std::int64_t second = 0) {
+    return table_.BeginCall(peer, name, second);
   }
   std::uint64_t Refused(ConnectionFault fault) const {
     return table_.figures().refused[static_cast<std::size_t>(fault)];
@@ -80,19 +90,19 @@ TEST_F(ConnectionTableTest, GivesThePlacesOfClosedConnectionsBack) {
 
 TEST_F(ConnectionTableTest, CutsAConnectionThatHasMoreCallsThanItMayHaveStreamsOnce) {
   Add("192.0.2.1:1");
-  EXPECT_FALSE(table_.BeginCall("192.0.2.1:1").has_value());
-  EXPECT_FALSE(table_.BeginCall("192.0.2.1:1").has_value());
-  ASSERT_TRUE(table_.BeginCall("192.0.2.1:1").has_value());
-  EXPECT_FALSE(table_.BeginCall("192.0.2.1:1").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+  ASSERT_TRUE(Begin("192.0.2.1:1").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
   EXPECT_EQ(Refused(ConnectionFault::kTooManyCalls), 1u);
 }
 
 TEST_F(ConnectionTableTest, CutsTheConnectionWithTheMostCallsIfThereAreTooManyInAll) {
   for (int host = 1; host <= 4; ++host) Add("192.0.2." + std::to_string(host) + ":1");
   for (const int host : {1, 1, 2, 3, 4, 2}) {
-    EXPECT_FALSE(table_.BeginCall("192.0.2." + std::to_string(host) + ":1").has_value());
+    EXPECT_FALSE(Begin("192.0.2." + std::to_string(host) + ":1").has_value());
   }
-  const auto cut = table_.BeginCall("192.0.2.3:1");
+  const auto cut = Begin("192.0.2.3:1");
   ASSERT_TRUE(cut.has_value());
   EXPECT_LE(cut->fd, 3);
   EXPECT_EQ(table_.figures().calls, 7u);
@@ -111,10 +121,122 @@ TEST_F(ConnectionTableTest, CutsAConnectionThatMakesTooManyRareCallsInASecond) {
 TEST_F(ConnectionTableTest, ACallThatIsOverCountsNoMore) {
   Add("192.0.2.1:1");
   for (int i = 0; i < 100; ++i) {
-    EXPECT_FALSE(table_.BeginCall("192.0.2.1:1").has_value());
+    EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
     table_.EndCall("192.0.2.1:1");
   }
   EXPECT_EQ(table_.figures().calls, 0u);
+}
+
+// It may spread them over as many connections as it likes.
+TEST_F(ConnectionTableTest, OnePeerHasHalfOfAllCallsAtMostAndTheOthersTheRest) {
+  for (int port = 1; port <= 4; ++port) Add("192.0.2." + std::to_string(port) + ":1");
+  for (const int port : {1, 2, 3}) {
+    EXPECT_FALSE(Begin("192.0.2." + std::to_string(port) + ":1", "greedy").has_value());
+  }
+  EXPECT_EQ(Begin("192.0.2.3:1", "greedy")->fd, 3);
+  EXPECT_EQ(Refused(ConnectionFault::kTooManyCallsOfPeer), 1u);
+  EXPECT_FALSE(Begin("192.0.2.4:1", "honest").has_value());
+  table_.EndCall("192.0.2.1:1");
+  table_.EndCall("192.0.2.3:1");
+  EXPECT_FALSE(Begin("192.0.2.2:1", "greedy").has_value()) << "its calls have ended";
+}
+
+TEST_F(ConnectionTableTest, WithoutTlsAnAddressHasHalfOfAllCallsAtMost) {
+  for (int port = 1; port <= 4; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 3; ++port) {
+    EXPECT_FALSE(Begin("192.0.2.1:" + std::to_string(port)).has_value());
+  }
+  EXPECT_TRUE(Begin("192.0.2.1:4").has_value());
+}
+
+TEST_F(ConnectionTableTest, ACutConnectionGivesItsPeersCallsBackWhenItCloses) {
+  for (int port = 1; port <= 2; ++port) Add("192.0.2.1:" + std::to_string(port));
+  Begin("192.0.2.1:1");
+  Begin("192.0.2.1:1");
+  ASSERT_TRUE(Begin("192.0.2.1:1").has_value());
+  for (int i = 0; i < 3; ++i) table_.EndCall("192.0.2.1:1");
+  table_.Sweep([](Socket socket) { return socket.fd != 1; });
+  EXPECT_FALSE(Begin("192.0.2.1:2").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:2").has_value());
+}
+
+// DeclineTask, Participate and refused calls in a loop cost gRPC's threads what the panels need.
+TEST_F(ConnectionTableTest, CutsANameThatMakesTooManyCallsInASecondOverAllItsConnections) {
+  const auto call = [this](int port, std::int64_t second) {
+    const std::string peer = "192.0.2." + std::to_string(port) + ":1";
+    const auto cut = Begin(peer, "loop", second);
+    table_.EndCall(peer);
+    return cut;
+  };
+  for (int port = 1; port <= 2; ++port) Add("192.0.2." + std::to_string(port) + ":1");
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(call(1 + i % 2, 7).has_value());
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(call(1 + i % 2, 8).has_value());
+  EXPECT_EQ(call(2, 8)->fd, 2);
+  EXPECT_FALSE(call(2, 8).has_value()) << "once";
+  EXPECT_EQ(call(1, 8)->fd, 1) << "each that goes on";
+  EXPECT_EQ(Refused(ConnectionFault::kCallRate), 2u);
+}
+
+TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop) {
+  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 2; ++port) Begin("192.0.2.1:" + std::to_string(port), "thief");
+  Begin("192.0.2.1:3", "honest");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteRefusedCall("thief", 5).empty());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty());
+  EXPECT_TRUE(table_.NoteRefusedCall("nobody yet", 6).empty());
+  std::set<int> cut;
+  for (const Socket& each : table_.NoteRefusedCall("thief", 6)) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
+  EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
+}
+
+TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {
+  ConnectionTable table({.calls = 45'000});
+  for (int channel = 0; channel < 20; ++channel)
+    table.Add("192.0.2.1:" + std::to_string(channel), {channel, 0});
+  for (int node = 0; node < 10'000; ++node) {
+    const std::string peer = "192.0.2.1:" + std::to_string(node / 500);
+    EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " joins";
+    EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " sends its update";
+  }
+}
+
+TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoReportsComesLast) {
+  const auto peer = [](int host, int port) {
+    return "192.0.2." + std::to_string(host) + ":" + std::to_string(port);
+  };
+  AddSpeaking(peer(1, 1));  // a panel
+  Begin(peer(1, 1));
+  table_.NoteReport(peer(1, 1));
+  AddSpeaking(peer(2, 2));  // a node that learns
+  AddSpeaking(peer(3, 3));  // the one who sends, on two connections
+  AddSpeaking(peer(3, 4));
+  std::array<std::uint64_t, 5> received = {0, 5'000, 900, 800, 700};
+  const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
+  table_.NoteSent(now);
+  received = {0, 15'000, 1'000, 860, 760};
+  table_.NoteSent(now);
+  const auto fds = [](const std::vector<Socket>& sockets) {
+    std::set<int> all;
+    for (const Socket& each : sockets) all.insert(each.fd);
+    return all;
+  };
+  EXPECT_EQ(fds(table_.TakeGreediest()), (std::set{3, 4}));
+  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{2});
+  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{1});
+  EXPECT_TRUE(table_.TakeGreediest().empty());
+  EXPECT_EQ(Refused(ConnectionFault::kMemory), 4u);
+}
+
+TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:2");
+  for (const char* peer : {"192.0.2.1:1", "192.0.2.2:2"}) {
+    Begin(peer);
+    table_.NoteReport(peer);
+  }
+  table_.EndCall("192.0.2.2:2", true);
+  EXPECT_EQ(table_.TakeGreediest().at(0).fd, 2);
 }
 
 TEST_F(ConnectionTableTest, UnixSocketsAreNotSilentBecauseTheirCallsCannotBeToldApart) {

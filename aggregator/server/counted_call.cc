@@ -7,14 +7,19 @@
 
 namespace tributary::server {
 
-CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer)
+CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, std::string_view name)
     : connections_(connections), peer_(wire::PeerOf(peer)) {
   // Another peer's connection if all have too many together.
-  if (const std::optional<Socket> cut = connections_.BeginCall(peer_))
+  if (const std::optional<Socket> cut = connections_.BeginCall(peer_, name, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
-CountedCall::~CountedCall() { connections_.EndCall(peer_); }
+CountedCall::~CountedCall() { connections_.EndCall(peer_, reports_); }
+
+void CountedCall::CountAsReport() {
+  connections_.NoteReport(peer_);
+  reports_ = true;
+}
 
 void CountedCall::CountAsRare() {
   if (const auto cut = connections_.NoteRareCall(peer_, FrontDoor::Second()))

@@ -1,7 +1,8 @@
-// A call that counts for its connection.
+// A call that counts for its connection and its peer.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "aggregator/server/connection_table.h"
 
@@ -13,8 +14,8 @@ namespace tributary::server {
 // table outlives the call.
 class CountedCall {
  public:
-  // `peer`: as gRPC names it.
-  CountedCall(ConnectionTable& connections, const std::string& peer);
+  // `peer`: as gRPC names it; `name`: of its certificate, empty without TLS.
+  CountedCall(ConnectionTable& connections, const std::string& peer, std::string_view name);
   ~CountedCall();
   CountedCall(const CountedCall&) = delete;
   CountedCall& operator=(const CountedCall&) = delete;
@@ -22,6 +23,8 @@ class CountedCall {
   // An honest peer makes such calls now and then: all but those of learning, where hundreds of nodes may
   // share a connection. One that makes too many of them in a second is cut off.
   void CountAsRare();
+  // It is a Report stream that was admitted.
+  void CountAsReport();
   // Its peer has reset it. `report`: a Report stream without a hello.
   void CountAsReset(bool report);
 
@@ -30,6 +33,7 @@ class CountedCall {
  private:
   ConnectionTable& connections_;
   const std::string peer_;
+  bool reports_ = false;
 };
 
 }  // namespace tributary::server

@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "core/runtime/address.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_address.h"
 
@@ -35,6 +36,8 @@ constexpr std::int64_t kSweepNs = 1'000'000'000;
 // While somebody has made no call: a header in frames of a few bytes costs gRPC 1.51 the square of its length
 // (CVE-2023-33953).
 constexpr int kSilentSweepMs = 20;
+// A peer of 1 Gb/s sends 12 MB in this time.
+constexpr int kMemoryMs = 100;
 // When all places are taken, closed connections are looked for this often at most.
 constexpr std::int64_t kBusySweepNs = 10'000'000;
 // Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
@@ -176,12 +179,14 @@ struct TcpInfo {
   std::uint64_t bytes_received;
 };
 
-bool SaysMoreThanAHello(Socket socket) {
+// By the descriptor, whosever it is. 0: a unix socket, or closed.
+std::uint64_t Received(Socket socket) {
   TcpInfo info{};
   socklen_t bytes = sizeof(info);
-  return getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
-         info.bytes_received > kMostBeforeACall && IsOpen(socket);
+  return getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 ? info.bytes_received : 0;
 }
+
+bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall && IsOpen(socket); }
 
 // Its peer; empty if that had closed it already.
 std::string Cut(Socket socket) {
@@ -219,13 +224,17 @@ runtime::Descriptor OpenReserve() { return runtime::Descriptor(open("/dev/null",
 
 }  // namespace
 
-FrontDoor::FrontDoor(const ConnectionLimits& limits, const runtime::Clock& clock)
-    : connections_(limits), clock_(clock), wake_(eventfd(0, EFD_CLOEXEC)), reserve_(OpenReserve()) {}
+FrontDoor::FrontDoor(const ConnectionLimits& limits, MemoryWatch memory, const runtime::Clock& clock)
+    : connections_(limits),
+      memory_(std::move(memory)),
+      clock_(clock),
+      wake_(eventfd(0, EFD_CLOEXEC)),
+      reserve_(OpenReserve()) {}
 
 absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& address,
-                                                             ConnectionLimits limits,
+                                                             ConnectionLimits limits, MemoryWatch memory,
                                                              const runtime::Clock& clock) {
-  auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), clock));
+  auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), std::move(memory), clock));
   if (address.starts_with(kUnix)) {
     door->unix_path_ = address.substr(kUnix.size());
     ASSIGN_OR_RETURN(runtime::Descriptor fd, BindUnix(address, door->unix_path_));
@@ -262,20 +271,39 @@ void FrontDoor::Close() {
 void FrontDoor::Run(std::stop_token stop) {
   std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
-  constexpr int kSweepMs = 1000;
-  std::int64_t looked_ns = 0;  // for silent connections that talk
   while (!stop.stop_requested()) {
-    poll(waiting.data(), waiting.size(), connections_.figures().silent > 0 ? kSilentSweepMs : kSweepMs);
+    poll(waiting.data(), waiting.size(), connections_.figures().silent > 0 ? kSilentSweepMs : kMemoryMs);
     for (std::size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
     SweepIfDue(kSweepNs);
     const std::int64_t now_ns = clock_.SteadyNs();
-    if (now_ns - looked_ns < kSilentSweepMs * 1'000'000LL) continue;
-    looked_ns = now_ns;
-    for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
-      CutAndQuarantine(connections_, talker);
-    }
+    CutSilentTalkers(now_ns);
+    WatchMemory(now_ns);
+  }
+}
+
+void FrontDoor::CutSilentTalkers(std::int64_t now_ns) {
+  if (now_ns - looked_ns_ < kSilentSweepMs * 1'000'000LL) return;
+  looked_ns_ = now_ns;
+  for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
+    CutAndQuarantine(connections_, talker);
+  }
+}
+
+void FrontDoor::WatchMemory(std::int64_t now_ns) {
+  if (now_ns - watched_ns_ < kMemoryMs * 1'000'000LL) return;
+  watched_ns_ = now_ns;
+  const MemoryState state = memory_.Look();
+  memory_is_out_ = state == MemoryState::kOut;
+  if (state == MemoryState::kPlenty) return;
+  connections_.NoteSent([](Socket socket) { return IsOpen(socket) ? Received(socket) : 0; });
+  if (!memory_is_out_) return;
+  const std::vector<Socket> greediest = connections_.TakeGreediest();
+  for (const Socket& each : greediest) CutAndQuarantine(connections_, each);
+  if (const auto more = lines_.Admit(now_ns)) {
+    spdlog::error("memory has nearly run out: {} cut{}", runtime::Counted(greediest.size(), "connection"),
+                  *more);
   }
 }
 
@@ -315,6 +343,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
   if (peer.empty()) return;  // gone already
   if (connections_.IsQuarantined(peer, Second())) return SayRefused(ConnectionFault::kQuarantined, peer);
+  if (memory_is_out_) return SayRefused(ConnectionFault::kMemory, peer);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
     SweepIfDue(kBusySweepNs);

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/server/connection_table.h"
+#include "aggregator/server/memory_watch.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/log.h"
@@ -21,6 +22,9 @@ namespace tributary::server {
 // accepts in its place, on a thread of its own, and hands over the connections that are within the limits.
 // The others are closed, counted and logged at a bounded rate. A closed connection is noticed within a
 // second, or when its place is needed.
+//
+// It also looks at the process's memory ten times a second. When that has run out, no connection comes in and
+// those that made it grow are cut, whatever it was that gRPC kept for them.
 class FrontDoor {
  public:
   // Takes over the descriptor of a connection.
@@ -30,7 +34,7 @@ class FrontDoor {
   // the process may not have that many descriptors. Unavailable: the address cannot be bound. `clock`
   // outlives it.
   static absl::StatusOr<std::unique_ptr<FrontDoor>> Listen(const std::string& address,
-                                                           ConnectionLimits limits,
+                                                           ConnectionLimits limits, MemoryWatch memory,
                                                            const runtime::Clock& clock);
   ~FrontDoor();
 
@@ -50,7 +54,7 @@ class FrontDoor {
   static std::int64_t Second();
 
  private:
-  FrontDoor(const ConnectionLimits& limits, const runtime::Clock& clock);
+  FrontDoor(const ConnectionLimits& limits, MemoryWatch memory, const runtime::Clock& clock);
 
   void Run(std::stop_token stop);
   void AcceptFrom(int listener);
@@ -58,9 +62,12 @@ class FrontDoor {
   bool AcceptOne(int listener);
   void Take(runtime::Descriptor connection);
   void SweepIfDue(std::int64_t interval_ns);
+  void CutSilentTalkers(std::int64_t now_ns);
+  void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
   ConnectionTable connections_;
+  const MemoryWatch memory_;
   const runtime::Clock& clock_;
   std::vector<runtime::Descriptor> listeners_;
   std::string unix_path_;
@@ -68,6 +75,9 @@ class FrontDoor {
   runtime::Descriptor wake_;     // an eventfd
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
   std::int64_t swept_ns_ = 0;
+  std::int64_t looked_ns_ = 0;   // for silent connections that talk
+  std::int64_t watched_ns_ = 0;  // the memory
+  bool memory_is_out_ = false;
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;
   std::jthread thread_;

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +26,8 @@ using testing::WaitFor;
 class FrontDoorTest : public ::testing::Test {
  protected:
   void Open(const ConnectionLimits& limits) {
-    auto door = FrontDoor::Listen("127.0.0.1:0", limits, clock_);
+    const auto used = [this] { return used_.load(); };
+    auto door = FrontDoor::Listen("127.0.0.1:0", limits, MemoryWatch(kMemory, used, used), clock_);
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
     door_->Open([this](int fd) {
@@ -51,7 +54,7 @@ class FrontDoorTest : public ::testing::Test {
     sockaddr_in own{};
     socklen_t bytes = sizeof(own);
     getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &bytes);
-    door_->connections().BeginCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
+    door_->connections().BeginCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)), "", 0);
     door_->connections().EndCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
     return fd;
   }
@@ -72,6 +75,8 @@ class FrontDoorTest : public ::testing::Test {
     return door_->connections().figures().refused[static_cast<std::size_t>(fault)];
   }
 
+  static constexpr std::uint64_t kMemory = 1 << 30;
+  std::atomic<std::uint64_t> used_ = 0;  // bytes
   runtime::SystemClock clock_;
   mutable runtime::Mutex mutex_;
   std::vector<Descriptor> taken_ GUARDED_BY(mutex_);
@@ -137,16 +142,31 @@ TEST_F(FrontDoorTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
 TEST_F(FrontDoorTest, SaysWhichAddressIsTaken) {
   Open({});
   const std::string address = "127.0.0.1:" + std::to_string(door_->port());
-  const auto second = FrontDoor::Listen(address, {}, clock_);
+  const auto second = FrontDoor::Listen(address, {}, MemoryWatch(kMemory), clock_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(second.status().message().find(address), std::string::npos) << second.status();
+}
+
+TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) {
+  Open({});
+  const Descriptor greedy = ConnectAndCall();
+  used_ = kMemory / 4 * 3;
+  ASSERT_EQ(send(greedy.get(), "data", 4, MSG_NOSIGNAL), 4);
+  const Descriptor another = ConnectAndCall();
+  EXPECT_EQ(Refused(ConnectionFault::kMemory), 0u) << "a quarter is left";
+  used_ = kMemory / 16 * 15;
+  EXPECT_TRUE(WaitFor([&] { return Closed(greedy); }));
+  const std::uint64_t cut = Refused(ConnectionFault::kMemory);
+  EXPECT_GE(cut, 1u);
+  const Descriptor late = Connect();
+  EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; })) << "and stays out";
 }
 
 TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {
   const testing::ScratchFolder folder;
   const std::string path = folder.Path("socket");
   for (int i = 0; i < 2; ++i) {
-    auto door = FrontDoor::Listen("unix:" + path, {}, clock_);
+    auto door = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
     ASSERT_TRUE(door.ok()) << door.status();
     if (i == 0) {
       ASSERT_EQ(link(path.c_str(), (path + ".left").c_str()), 0);

@@ -55,8 +55,6 @@ struct IngestContext {
 // WatchCall::OnSlots uses.
 class IngestQueue {
  public:
-  static constexpr std::size_t kMaxReports = 1024;
-  static constexpr std::size_t kMaxWatches = 512;
   // Report streams without a hello. Beyond it the oldest of the peer with the most makes room: a peer that
   // says hello at once always gets in.
   static constexpr std::size_t kMaxSilent = 128;
@@ -119,9 +117,9 @@ class IngestQueue {
   fusion::FusedSlots fused_;
   std::set<ReportCall*> reports_;
   std::list<ReportCall*> silent_;  // of these, the ones without a hello, oldest first
-  PeerShares report_places_{kMaxReports, kMaxReports / 2};
+  PeerShares report_places_{kReportPlaces, kReportPlaces / 2};
   std::set<WatchCall*> watches_;
-  PeerShares watch_places_{kMaxWatches, kMaxWatches / 2};
+  PeerShares watch_places_{kWatchPlaces, kWatchPlaces / 2};
   std::vector<ReportCall*> resting_;  // read from, not yet read again
   bool published_ = false;            // since the last event
   bool rests_ = true;                 // reads pause until the slot is published

@@ -35,10 +35,16 @@ constexpr int kStreamsPerConnectionWithServices = 1024;
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const config::TlsSource& tls,
-                                                     access::AccessControl* access) {
+                                                     access::AccessControl* access,
+                                                     ConnectionTable& connections) {
   if (tls == nullptr) return grpc::InsecureServerCredentials();
   if (access == nullptr) return LiveServerCredentials(tls, std::nullopt);
-  return LiveServerCredentials(tls, access::GateOf(*access));
+  const auto refused = [&connections](const std::string& name) {
+    for (const Socket& each : connections.NoteRefusedCall(name, FrontDoor::Second())) {
+      FrontDoor::CutAndQuarantine(connections, each);
+    }
+  };
+  return LiveServerCredentials(tls, access::GateOf(*access, refused));
 }
 
 void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
@@ -81,12 +87,13 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
-  ASSIGN_OR_RETURN(std::unique_ptr<FrontDoor> door,
-                   FrontDoor::Listen(options.listen, options.connections, state.clock));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<FrontDoor> door,
+      FrontDoor::Listen(options.listen, options.connections, MemoryWatch(options.memory_bytes), state.clock));
   auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state, std::move(door)));
   grpc::ServerBuilder builder;
   Tune(builder, options);
-  server->credentials_ = Credentials(options.tls, state.access);
+  server->credentials_ = Credentials(options.tls, state.access, server->door_->connections());
   server->open_.Follow(builder);
   server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, server->credentials_);

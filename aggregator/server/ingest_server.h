@@ -22,6 +22,7 @@
 #include "aggregator/server/open_calls.h"
 #include "aggregator/server/rare_calls.h"
 #include "core/config/live_tls.h"
+#include "core/runtime/memory_limit.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::server {
@@ -36,6 +37,7 @@ struct IngestOptions {
   // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
   // in chunks of 1 MiB.
   std::span<const std::unique_ptr<grpc::Service>> services;
+  std::uint64_t memory_bytes = runtime::MemoryLimit();  // that the process may have
 };
 
 class IngestServer {

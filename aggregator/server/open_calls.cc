@@ -66,10 +66,12 @@ grpc::CallbackServerContext* OpenCalls::Make() {
 }
 
 void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
-  call.counted.emplace(connections_, call.peer());
+  if (access_ != nullptr) {
+    call.access = access_;
+    call.caller = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
+  }
+  call.counted.emplace(connections_, call.peer(), call.caller.name);
   if (access_ == nullptr) return;
-  call.access = access_;
-  call.caller = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
   // A unary call begins here when its request is complete, which may be long after it was admitted; then it
   // is over in a moment.
   if (info.type() == ServerRpcInfo::Type::UNARY) {

@@ -7,6 +7,10 @@
 
 namespace tributary::server {
 
+// The places of one ingest thread.
+inline constexpr std::size_t kReportPlaces = 1024;
+inline constexpr std::size_t kWatchPlaces = 512;
+
 // One thread at a time. A peer is whoever a certificate names, or without TLS an address.
 class PeerShares {
  public:

@@ -41,7 +41,8 @@ class UnaryCall {
       delete this;
       return;
     }
-    counted_.emplace(calls_.connections(), context_.peer()).CountAsRare();
+    const std::string name = wire::PeerCertificateName(*context_.auth_context()).value_or("");
+    counted_.emplace(calls_.connections(), context_.peer(), name).CountAsRare();
     if (!calls_.Post([this] { Answer(); })) delete this;
   }
 

@@ -81,8 +81,8 @@ void ReflectionCall::OnStarted(bool ok) {
     delete this;
     return;
   }
-  counted_.emplace(calls_.connections(), context_.peer()).CountAsRare();
   identity_ = access::PeerOf(*context_.auth_context(), calls_.access()).value_or(access::Peer());
+  counted_.emplace(calls_.connections(), context_.peer(), identity_.name).CountAsRare();
   calls_.Add(this);
   if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) OnFinished();
 }

@@ -53,9 +53,9 @@ void ReportCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   started_steady_ns_ = shared_.state.clock.SteadyNs();
   std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
+  counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   session_.emplace(shared_.state, std::move(identity), peer_);
   registered_ = true;
@@ -132,6 +132,7 @@ void ReportCall::TakeMessage() {
   if (was_admitted) {
     queue_.PublishFused(*session_->site());
   } else if (session_->admitted()) {
+    counted_->CountAsReport();
     SayThatItCame();
     request_ = v1::ReportRequest();
     Answer();

@@ -25,8 +25,8 @@ void WatchCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   const std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
+  counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   identity_ = identity.value_or(access::Peer());
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));

@@ -1,0 +1,48 @@
+// Whether the process has nearly used up the memory that it may have.
+#pragma once
+
+#include <malloc.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "core/runtime/memory_limit.h"
+
+namespace tributary::server {
+
+enum class MemoryState : std::uint8_t {
+  kPlenty,
+  kScarce,  // more than half is resident
+  kOut,     // more than seven eighths are in use
+};
+
+// Thread-safe. Bytes in use are those that malloc has given out: what was freed stays resident until the
+// system gets it back (FreedMemory), and is taken again before anything else.
+class MemoryWatch {
+ public:
+  using Bytes = std::function<std::uint64_t()>;
+
+  // `limit`: bytes. `resident` and `in_use`: the process's; others in tests.
+  explicit MemoryWatch(
+      std::uint64_t limit, Bytes resident = [] { return runtime::ResidentBytes(); }, Bytes in_use = InUse)
+      : limit_(limit), resident_(std::move(resident)), in_use_(std::move(in_use)) {}
+
+  // Some microseconds while there is plenty.
+  MemoryState Look() const {
+    if (resident_() <= limit_ / 2) return MemoryState::kPlenty;
+    return in_use_() <= limit_ - limit_ / 8 ? MemoryState::kScarce : MemoryState::kOut;
+  }
+
+ private:
+  static std::uint64_t InUse() {
+    const struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+  }
+
+  std::uint64_t limit_;
+  Bytes resident_;
+  Bytes in_use_;
+};
+
+}  // namespace tributary::server
