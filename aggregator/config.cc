@@ -172,10 +172,17 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   ingest.Read("threads", config.ingest_threads, {1, 64}, "one takes millions of tuples a second");
   ingest.Read("max_message_bytes", config.max_message_bytes, {4096, 64 << 20},
               "larger messages of nodes are refused");
-  ingest.Read("max_connections", config.connections.connections, {16, 65'536},
-              "of the gRPC port; with TLS each may need 60 kB, so raise the unit's MemoryMax with it");
+  ingest.Read(
+      "max_connections", config.connections.connections, {16, 65'536},
+      "of the gRPC port. Raise the unit's MemoryMax with it: --check prints what all limits add up to");
   ingest.Read("max_connections_per_address", config.connections.of_address, {1, 65'536},
               "of these, the ones from one IPv4 address or one IPv6 network of 64 bits");
+  ingest.Read("max_calls", config.connections.calls, {32, 1 << 20},
+              "that are not over, of which one peer may have half; a node that learns has two at a time");
+  ingest.Read(
+      "memory_bytes", config.memory_bytes, {0, std::int64_t{1} << 40},
+      "at seven eighths of it, connections are cut that make memory grow; 0: the unit's MemoryMax, or the "
+      "machine's memory");
 
   const config::ConfigSection http = root.Section("http");
   config.http_listen = config::ReadHttpListen(http, "127.0.0.1:7480");

@@ -36,10 +36,10 @@ struct FederationParentSettings : ParentSettings {
 
 // Federated learning.
 struct FederationSettings {
-  std::string store;              // folder; made if its parent exists
-  std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
-  std::size_t max_model_bytes = std::size_t{128} << 20;  // of all models that operators are sending
-  std::size_t max_runs = 100;                            // that have not ended
+  std::string store;                                    // folder; made if its parent exists
+  std::uint32_t keep_models = 0;                        // of each run, the newest and the initial one; 0: all
+  std::size_t max_model_bytes = std::size_t{16} << 20;  // of all models that operators are sending
+  std::size_t max_runs = 100;                           // that have not ended
   std::optional<learning::EvaluationFiles> evaluation;
   std::optional<FederationParentSettings> parent;
 };
@@ -53,7 +53,8 @@ struct AggregatorConfig {
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   server::ConnectionLimits connections;
-  std::string http_listen;  // empty: no HTTP
+  std::uint64_t memory_bytes = 0;  // 0: MemoryMax of the unit, or the machine's
+  std::string http_listen;         // empty: no HTTP
   std::vector<SiteSettings> sites;
   std::optional<ParentSettings> parent;
   std::optional<FederationSettings> federation;

@@ -4,17 +4,20 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aggregator/federation_host.h"
 #include "aggregator/learning/service/run_api.h"
+#include "aggregator/memory_ceiling.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/readiness.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
+#include "core/runtime/memory_limit.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -54,8 +57,12 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedAggregator prepar
 }
 
 absl::Status Daemon::Start() {
-  server::IngestOptions options{config_.listen,      tls_, config_.ingest_threads, config_.max_message_bytes,
-                                config_.connections, {}};
+  const std::uint64_t memory = config_.memory_bytes > 0 ? config_.memory_bytes : runtime::MemoryLimit();
+  const std::vector<MemoryTerm> terms = MemoryTerms(config_);
+  if (const std::optional<std::string> advice = MemoryAdvice(terms, memory)) spdlog::warn("{}", *advice);
+  server::IngestOptions options{
+      config_.listen, tls_, config_.ingest_threads, config_.max_message_bytes, config_.connections, {},
+      memory};
   if (federation_ != nullptr) options.services = federation_->services();
   absl::StatusOr<std::unique_ptr<server::IngestServer>> server = server::IngestServer::Start(options, state_);
   if (!server.ok()) return WithContext("listen", server.status());
@@ -67,6 +74,8 @@ absl::Status Daemon::Start() {
   RETURN_IF_ERROR(StartHttp());
   spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config_.listen, port(),
                tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"), http_port());
+  spdlog::info("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
+               memory >> 20);
   return absl::OkStatus();
 }
 

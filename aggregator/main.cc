@@ -13,6 +13,7 @@
 
 #include "aggregator/config.h"
 #include "aggregator/daemon.h"
+#include "aggregator/memory_ceiling.h"
 #include "aggregator/prepare.h"
 #include "core/config/program.h"
 #include "core/runtime/clock.h"
@@ -74,7 +75,8 @@ absl::Status Run(const std::string& path, bool check_only) {
   RETURN_IF_ERROR(config::CheckProgram(file, config::Program::kAggregator));
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
-    std::printf("%s: no fault found\n", runtime::Printable(path).c_str());
+    const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
+    std::printf("%s: no fault found\n%s", runtime::Printable(path).c_str(), MemoryText(terms).c_str());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));

@@ -32,6 +32,7 @@ import urllib.request
 
 HISTORY_RUN = "history"
 READY_SECONDS = 600
+MAX_CALLS = 45_000  # two of each of 10,000 nodes; without TLS all are one peer's, which may have half
 MIN_UPDATES = 2000  # at 10 ms per step of the CPU's clock, fewer cheap updates would not be measured
 
 
@@ -60,6 +61,7 @@ class Aggregator:
         self.folder = folder
         self.config = folder / "aggregator.toml"
         self.config.write_text('listen = "127.0.0.1:0"\n[http]\nlisten = "127.0.0.1:0"\n'
+                               f'[ingest]\nmax_calls = {MAX_CALLS}\n'
                                '[federation]\nstore = "store"\nkeep_models = 2\n')
 
     def __enter__(self):

@@ -12,12 +12,12 @@
 
 namespace tributary::publish {
 
-// Holds up to kCapacity slots, so a short delay of the reader (32 ms at 2 kHz) loses no slot. When full,
+// Holds up to kCapacity slots, so a short delay of the reader (24 ms at 2 kHz) loses no slot. When full,
 // skips and counts all slots but the new one: the reader continues at the present. Not thread-safe; allocates
 // up to its capacity once.
 class WatchQueue {
  public:
-  static constexpr std::size_t kCapacity = 64;
+  static constexpr std::size_t kCapacity = 48;
   static constexpr std::int64_t kBurstNs = 100'000'000;
 
   // Passes at most `max_rate_hz` slots per second, by their time of fusion; 0: all. A slot too soon after the

@@ -52,18 +52,18 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
 }
 
 struct ConnectionLimits {
-  std::size_t connections = 2048;
+  std::size_t connections = 1024;
   std::size_t of_address = 512;
   // A connection is silent until its first call: it costs a TLS handshake's memory, and nobody knows yet who
   // it is. Beyond any of these four limits the oldest silent one makes room, so that an honest peer always
   // gets in; only connections that have made calls are never cut for a newcomer.
-  std::size_t silent = 1024;
+  std::size_t silent = 512;
   std::size_t silent_of_address = 128;
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
   // gRPC still has to end; no other peer has more calls than streams.
   std::size_t calls_of_connection = 2048;
   // A node that learns has a stream of tasks and an upload at the same time.
-  std::size_t calls = 32'768;
+  std::size_t calls = 2048;
   // A peer is whoever its certificate names, or without TLS an address. Its share:
   std::size_t calls_of_peer() const { return calls / 2; }
   // In one second, of one peer that has a name. A node makes some ten calls in a round.

@@ -1,0 +1,124 @@
+#include "aggregator/memory_ceiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "aggregator/fusion/slot_ring.h"
+#include "aggregator/learning/service/model_budget.h"
+#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/watch_queue.h"
+#include "aggregator/server/peer_shares.h"
+#include "core/estimate/tuple_frame.h"
+#include "core/http/http_server.h"
+
+namespace tributary::aggregator {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = kKiB * kKiB;
+
+// Measured on x86-64 with gRPC 1.51 as the growth of resident memory between 100 and 500 of each.
+constexpr std::uint64_t kBase = 28 * kMiB;            // after the start with TLS, a store and a site: 26
+constexpr std::uint64_t kTlsConnection = 104 * kKiB;  // with its first call 120, a call alone 18
+constexpr std::uint64_t kPlainConnection = 44 * kKiB;
+// A stream of tasks with 7 kB of metadata, of a node that waits: 29. The largest declaration is kept
+// twice: 9.
+constexpr std::uint64_t kCall = 40 * kKiB;
+// A node with a hello of some sources.
+constexpr std::uint64_t kNode = 4 * kKiB;
+// The buffer of an HTTP connection. The answer that is being made, as messages and as text.
+constexpr std::uint64_t kHttpConnection = 64 * kKiB;
+constexpr std::uint64_t kHttpAnswer = 8 * kMiB;
+
+std::uint64_t TupleBytes(const fusion::SiteConfig& site) {
+  const std::uint64_t numbers = site.dimension + estimate::TriangleSize(site.dimension);
+  return sizeof(std::uint32_t) + sizeof(float) * numbers;
+}
+
+// Each slot that the site admits may wait for the last of its sources. A source of several leaves says of
+// each tuple which it has: that is a LeafSet for two leaves at most.
+std::uint64_t WindowBytes(const fusion::SiteConfig& site) {
+  const auto slots = static_cast<std::uint64_t>(fusion::AdmittedSlots(site).value_or(site.window_slots));
+  const std::uint64_t frame =
+      sizeof(fusion::SlotInput) + site.max_subjects * (TupleBytes(site) + sizeof(fusion::LeafSet) / 2);
+  return site.window_slots * sizeof(fusion::Slot) + slots * site.leaves.size() * frame;
+}
+
+std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
+  const std::uint64_t velocity_and_consistency = sizeof(float) * (site.dimension + 1);
+  const std::uint64_t leaves = sizeof(std::uint64_t) * fusion::LeafWords(site.leaves.size());
+  return sizeof(estimate::FusedSlot) +
+         site.max_subjects * (TupleBytes(site) + velocity_and_consistency + leaves);
+}
+
+std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }
+
+}  // namespace
+
+std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
+  const server::ConnectionLimits& limits = config.connections;
+  std::vector<MemoryTerm> terms = {
+      {"the process itself", kBase, ""},
+      {"connections", limits.connections * (config.tls ? kTlsConnection : kPlainConnection),
+       "ingest.max_connections"},
+      {"calls that are not over", limits.calls * kCall, "ingest.max_calls"}};
+  std::uint64_t windows = 0, slot = 0;
+  for (const SiteSettings& each : config.sites) {
+    windows += WindowBytes(each.fusion);
+    slot = std::max(slot, FusedSlotBytes(each.fusion));
+  }
+  if (!config.sites.empty()) {
+    terms.push_back(
+        {"slots that wait", windows, "max_age_s, max_lead_s, max_subjects and sources of each [[site]]"});
+    const std::size_t watchers = config.ingest_threads * server::kWatchPlaces;
+    terms.push_back({"slots for slow watchers", watchers * publish::WatchQueue::kCapacity * slot,
+                     fmt::format("{} watchers with {} slots each, ingest.threads", watchers,
+                                 publish::WatchQueue::kCapacity)});
+    terms.push_back({"nodes that report", publish::Fleet::kMaxNodes * kNode,
+                     fmt::format("{} nodes", publish::Fleet::kMaxNodes)});
+  }
+  if (config.federation) {
+    terms.push_back({"updates under way", learning::kUploadBytes, "fixed"});
+    terms.push_back({"models that operators send",
+                     learning::kCopiesOfAModel * config.federation->max_model_bytes,
+                     "federation.max_model_bytes, three times for the run that starts"});
+    terms.push_back({"models that are read", 2 * learning::kOpenModels * learning::kReadChunkBytes,
+                     fmt::format("{} readers with two chunks each", learning::kOpenModels)});
+  }
+  if (!config.http_listen.empty()) {
+    const http::HttpLimits http;
+    terms.push_back({"HTTP", http.connections * kHttpConnection + http.sent_bytes + kHttpAnswer,
+                     fmt::format("{} connections, {} of answers", http.connections, MiB(http.sent_bytes))});
+  }
+  return terms;
+}
+
+std::uint64_t SumOf(const std::vector<MemoryTerm>& terms) {
+  std::uint64_t sum = 0;
+  for (const MemoryTerm& each : terms) sum += each.bytes;
+  return sum;
+}
+
+std::string MemoryText(const std::vector<MemoryTerm>& terms) {
+  std::string text = fmt::format("peers can make it take {} of memory:\n", MiB(SumOf(terms)));
+  for (const MemoryTerm& each : terms) {
+    text += fmt::format("  {:>9}  {}{}\n", MiB(each.bytes), each.what,
+                        each.limits.empty() ? "" : fmt::format(" ({})", each.limits));
+  }
+  return text;
+}
+
+std::optional<std::string> MemoryAdvice(const std::vector<MemoryTerm>& terms, std::uint64_t allowed) {
+  const std::uint64_t sum = SumOf(terms);
+  if (sum <= allowed) return std::nullopt;
+  const auto largest = std::ranges::max_element(
+      terms, {}, [](const MemoryTerm& each) { return each.limits.empty() ? 0 : each.bytes; });
+  return fmt::format(
+      "peers can make it take {} of memory, and it may have {}: raise MemoryMax of its unit to {}M, or lower "
+      "limits "
+      "(the largest: {} for {}, bounded by {}); --check prints all",
+      MiB(sum), MiB(allowed), (sum + kMiB - 1) / kMiB, MiB(largest->bytes), largest->what, largest->limits);
+}
+
+}  // namespace tributary::aggregator
