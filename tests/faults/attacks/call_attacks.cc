@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <chrono>
 #include <deque>
@@ -12,6 +14,7 @@
 
 #include "core/wire/hello.h"
 #include "tests/faults/attacks/attack.h"
+#include "tests/faults/attacks/raw_socket.h"
 #include "tributary/v1/federation.pb.h"
 #include "tributary/v1/fusion.pb.h"
 #include "tributary/v1/run.pb.h"
@@ -22,11 +25,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
+// From another address than the honest peers: a flood keeps its address out for a while.
 std::shared_ptr<grpc::Channel> Connection(const Target& target) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(fmt::format("127.0.0.1:{}", target.port),
-                                   grpc::InsecureChannelCredentials(), arguments);
+  RawSocket socket(target.port);
+  // Nobody listens there.
+  if (!socket.open()) return grpc::CreateChannel("127.0.0.2:1", grpc::InsecureChannelCredentials());
+  return grpc::CreateInsecureChannelFromFd("attacker", socket.ReleaseNonBlocking());
 }
 
 // A call that says what it is told, and stays open.
@@ -60,6 +64,12 @@ class OpenCall {
     if (!alive_) return;
     stream_->Read(&answer_, this);
     alive_ = Next(limit);
+  }
+  // The same; false if no answer came that parses.
+  template <class Message>
+  bool Hear(Message& answer, milliseconds limit) {
+    Hear(limit);
+    return alive_ && grpc::SerializationTraits<Message>::Deserialize(&answer_, &answer).ok();
   }
 
  private:
@@ -129,21 +139,49 @@ void SayEmptyShares(const Target& target) {
                 WithEmptyElements(request.SerializeAsString(), v1::ShareKeysRequest::kSharesFieldNumber));
 }
 
-// Six models of 100 MB that are never complete; `chunk_pause`: between their chunks.
-void SendModels(const Target& target, int models, std::size_t chunk_bytes, milliseconds chunk_pause) {
+// Models of 100 MB that are never complete.
+void SendHalfModels(const Target& target) {
   v1::StartRunRequest config;
   config.set_config("name = \"x\"");
   v1::StartRunRequest chunk;
-  chunk.set_chunk(std::string(chunk_bytes, 'x'));
+  chunk.set_chunk(std::string(std::size_t{1} << 20, 'x'));
   const std::string begin = config.SerializeAsString(), more = chunk.SerializeAsString();
-  Together(target, models, [&](int) {
+  Together(target, 6, [&](int) {
     OpenCall call(Connection(target), "/tributary.v1.RunService/StartRun");
     bool going = call.Say(begin);
-    for (int i = 0; i < 100 && going && !target.over; ++i) {
-      going = call.Say(more);
-      Pause(target, chunk_pause);
-    }
+    for (int i = 0; i < 100 && going && !target.over; ++i) going = call.Say(more);
     Pause(target, going ? milliseconds(3000) : milliseconds(10));
+  });
+}
+
+// Nodes that join, take their task, begin to send an update and say no more. Needs a run with a large model.
+void SendSlowUpdates(const Target& target) {
+  Together(target, 24, [&](int i) {
+    const std::shared_ptr<grpc::Channel> connection = Connection(target);
+    v1::ParticipateRequest join;
+    join.set_node(fmt::format("evil-{}", i));
+    join.set_boot_id(wire::NewBootId());
+    join.set_sample_count(10);
+    OpenCall tasks(connection, "/tributary.v1.FederationService/Participate");
+    tasks.Say(join.SerializeAsString());
+    v1::ParticipateResponse task;
+    while (!target.over && !task.has_train() && tasks.Hear(task, milliseconds(1000))) {
+    }
+    if (!task.has_train()) return Pause(target, milliseconds(100));
+    v1::SubmitUpdateRequest request;
+    v1::UpdateHeader& header = *request.mutable_header();
+    header.set_run(task.run());
+    header.set_round(task.train().round());
+    header.set_node(join.node());
+    header.set_boot_id(join.boot_id());
+    header.set_schema_sha256(task.train().schema_sha256());
+    header.set_base_model_sha256(task.train().model_sha256());
+    header.set_encoding(v1::UPDATE_ENCODING_INT8);
+    header.set_element_count(task.train().element_count());
+    header.set_sample_count(10);
+    OpenCall upload(connection, "/tributary.v1.FederationService/SubmitUpdate");
+    upload.Say(request.SerializeAsString());
+    for (int second = 0; second < 60 && !target.over; ++second) upload.Hear(milliseconds(1000));
   });
 }
 
@@ -184,12 +222,28 @@ void KeepSilentCalls(const Target& target, const std::string& path, std::size_t 
   }
 }
 
+// Streams of nodes that say more than their declaration: gRPC keeps what nobody reads, a megabyte of each.
+void SendUnreadMessages(const Target& target) {
+  Together(target, 4, [&](int i) {
+    const std::shared_ptr<grpc::Channel> connection = Connection(target);
+    std::deque<OpenCall> calls;
+    for (int n = 0; n < 400 && !target.over; ++n) {
+      v1::ParticipateRequest join;
+      join.set_node(fmt::format("evil-{}-{}", i, n));
+      join.set_boot_id(wire::NewBootId());
+      OpenCall& call = calls.emplace_back(connection, "/tributary.v1.FederationService/Participate");
+      if (!call.Say(join.SerializeAsString()) || !call.Say(std::string(900'000, 'x'))) break;
+    }
+    Pause(target, milliseconds(1000));
+  });
+}
+
 constexpr Attack kAttacks[] = {
     {"empty_strings", SayEmptyStrings},
     {"empty_shares", SayEmptyShares},
-    {"half_sent_models",
-     [](const Target& target) { SendModels(target, 6, std::size_t{1} << 20, milliseconds(0)); }},
-    {"slow_uploads", [](const Target& target) { SendModels(target, 8, 1024, milliseconds(100)); }},
+    {"half_sent_models", SendHalfModels},
+    {"slow_uploads", SendSlowUpdates},
+    {"unread_messages", SendUnreadMessages},
     {"source_names", FillSourceNames},
     {"silent_reports", [](const Target& target) { KeepSilentCalls(target, kReport, 1000, 100); }},
     {"idle_reflections",

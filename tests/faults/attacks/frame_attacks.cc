@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/faults/attacks/attack.h"
 #include "tests/faults/attacks/raw_socket.h"
@@ -91,6 +92,30 @@ void SendEndlessHeader(const Target& target, bool after_a_call) {
   });
 }
 
+// Calls of which only the headers come: gRPC counts no call before its message is complete.
+void OpenHalfCalls(const Target& target) {
+  OnConnections(target, [&](RawSocket& socket) {
+    const std::string headers = CallHeaders("/tributary.v1.FederationService/Participate");
+    std::uint32_t stream = 1;
+    bool open =
+        socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
+                    Frame(kData, kEndStream, stream, std::string(5, '\0')));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 1000 && open && !target.over; ++i) {
+      open = socket.Send(Frame(kHeaders, kEndHeaders, stream += 2, headers));
+    }
+    while (open && !target.over) {
+      open = socket.Send(Frame(kSettings, 0, 0, ""));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+}
+
+void OpenHalfCallsOnManyConnections(const Target& target) {
+  std::vector<std::jthread> connections;
+  for (int i = 0; i < 60; ++i) connections.emplace_back([&] { OpenHalfCalls(target); });
+}
+
 constexpr Attack kAttacks[] = {
     {"reset_participate",
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FederationService/Participate"); }},
@@ -98,6 +123,7 @@ constexpr Attack kAttacks[] = {
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FusionService/Report"); }},
     {"reset_list_nodes",
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FleetService/ListNodes"); }},
+    {"half_calls", OpenHalfCallsOnManyConnections},
     {"quadratic_headers", [](const Target& target) { SendEndlessHeader(target, false); }},
     {"quadratic_headers_after_a_call", [](const Target& target) { SendEndlessHeader(target, true); }},
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -34,6 +35,11 @@ class RawSocket {
   }
 
   bool open() const { return fd_.open(); }
+  // Gives the descriptor up, for somebody who does not want to wait on it.
+  int ReleaseNonBlocking() {
+    fcntl(fd_.get(), F_SETFL, fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
+    return fd_.Release();
+  }
 
   // Sends all, and reads what has come, so that the server does not wait for this side. False: the connection
   // is over.
