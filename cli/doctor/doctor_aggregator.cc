@@ -22,7 +22,7 @@
 namespace tributary::cli {
 namespace {
 
-constexpr std::chrono::seconds kSitePatience(2);
+constexpr std::chrono::seconds kSitePatience(5);
 
 void CheckExpiry(const ConnectionArguments& connection, const std::string& aggregator_pem,
                  DoctorReport& report) {
@@ -32,7 +32,7 @@ void CheckExpiry(const ConnectionArguments& connection, const std::string& aggre
   if (warnings.empty()) report.Ok("certificates", "none expires within 30 days");
 }
 
-// A watcher is told it beside its first slot, which is the latest one.
+// A watcher is told it beside the first slot that the site fuses from now on.
 absl::StatusOr<SiteFacts> AskSite(const ConnectionArguments& connection, const std::string& site) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Connect(connection));
   const auto stub = v1::FusionService::NewStub(channel);
@@ -45,7 +45,7 @@ absl::StatusOr<SiteFacts> AskSite(const ConnectionArguments& connection, const s
   if (!reader->Read(&response)) {
     const grpc::Status end = reader->Finish();
     if (end.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      return absl::UnavailableError("the site has fused nothing yet");
+      return absl::UnavailableError("the site fuses nothing at present");
     }
     return FromPeer(wire::StreamEnd(end), connection);
   }

@@ -21,7 +21,7 @@ struct WatchOptions {
 
 // Called on the thread that watches. `leaves`: the site's leaf sources, in the order of the contributor bits.
 using OnSlot = std::function<void(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves)>;
-// OK: a stream was answered. An error: it was lost with it and will be replaced. The first is OK, and the two
+// OK: a stream was admitted. An error: it was lost with it and will be replaced. The first is OK, and the two
 // take turns.
 using OnLink = std::function<void(const absl::Status& link)>;
 

@@ -120,18 +120,20 @@ TEST_F(ConnectedCommandTest, DoctorFindsNoFaultInANodeThatNeedsNoBoard) {
 TEST_F(ConnectedCommandTest, DoctorComparesSlotsAndSourcesWithTheSites) {
   Reporter south("south", aggregator_.ingest_port());
   ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
-  south.Offer(UnitFrame(estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs())));
-  ASSERT_TRUE(WaitFor([&] { return !aggregator_.Get("/api/v1/sites/room").empty(); }));
   const std::string node = folder_.Write(
       "node.toml",
       "node = \"south\"\nsite = \"room\"\nslot_ms = 10.0\n[uplink]\naggregator = \"" +
           Address(aggregator_.ingest_port()) +
           "\"\n[[panel]]\nname = \"attic\"\nworkload = \"positioning\"\nmodel = \"" + TRIBUTARY_SOURCE_DIR +
           "/models/positioning.safetensors\"\n[panel.source]\nkind = \"room\"\nrate_hz = 100.0\n");
-  const Said said = Run({"doctor", "--config", node});
-  EXPECT_EQ(said.exit_code, 69) << said.text;
-  EXPECT_THAT(said.text, AllOf(HasSubstr("\"room\" counts slots of 0.5 ms, the node of 10 ms"),
-                               HasSubstr("\"attic\" is not a source of \"room\", which has south")));
+  Process doctor("tributary", {"doctor", "--config", node}, folder_.Path("doctor"));
+  EXPECT_TRUE(WaitFor([&] {
+    south.Offer(UnitFrame(estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs())));
+    return !doctor.Running();
+  })) << doctor.Log();
+  EXPECT_EQ(doctor.Wait(std::chrono::seconds(20)), 69) << doctor.Log();
+  EXPECT_THAT(doctor.Log(), AllOf(HasSubstr("\"room\" counts slots of 0.5 ms, the node of 10 ms"),
+                                  HasSubstr("\"attic\" is not a source of \"room\", which has south")));
 }
 
 TEST_F(ConnectedCommandTest, DoctorAsksALearnerForNoSlotsAndForRoomOnlyForItsState) {
