@@ -181,7 +181,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
               "that are not over, of which one peer may have half; a node that learns has two at a time");
   ingest.Read(
       "memory_bytes", config.memory_bytes, {0, std::int64_t{1} << 40},
-      "at seven eighths of it, connections are cut that make memory grow; 0: the unit's MemoryMax, or the "
+      "at three quarters of it, connections are cut that make memory grow; 0: the unit's MemoryMax, or the "
       "machine's memory");
 
   const config::ConfigSection http = root.Section("http");

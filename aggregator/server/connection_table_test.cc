@@ -142,7 +142,7 @@ TEST_F(ConnectionTableTest, OnePeerHasHalfOfAllCallsAtMostAndTheOthersTheRest) {
 }
 
 TEST_F(ConnectionTableTest, WithoutTlsAnAddressHasHalfOfAllCallsAtMost) {
-  for (int port = 1; port <= 4; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 4; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
   for (int port = 1; port <= 3; ++port) {
     EXPECT_FALSE(Begin("192.0.2.1:" + std::to_string(port)).has_value());
   }

@@ -33,11 +33,9 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::int64_t kSweepNs = 1'000'000'000;
-// While somebody has made no call: a header in frames of a few bytes costs gRPC 1.51 the square of its length
-// (CVE-2023-33953).
-constexpr int kSilentSweepMs = 20;
-// A peer of 1 Gb/s sends 12 MB in this time.
-constexpr int kMemoryMs = 100;
+// Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
+// gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
+constexpr int kLookMs = 20;
 // When all places are taken, closed connections are looked for this often at most.
 constexpr std::int64_t kBusySweepNs = 10'000'000;
 // Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
@@ -272,33 +270,31 @@ void FrontDoor::Run(std::stop_token stop) {
   std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   while (!stop.stop_requested()) {
-    poll(waiting.data(), waiting.size(), connections_.figures().silent > 0 ? kSilentSweepMs : kMemoryMs);
+    poll(waiting.data(), waiting.size(), kLookMs);
     for (std::size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
     SweepIfDue(kSweepNs);
     const std::int64_t now_ns = clock_.SteadyNs();
-    CutSilentTalkers(now_ns);
+    if (now_ns - looked_ns_ < kLookMs * 1'000'000LL) continue;
+    looked_ns_ = now_ns;
+    CutSilentTalkers();
     WatchMemory(now_ns);
   }
 }
 
-void FrontDoor::CutSilentTalkers(std::int64_t now_ns) {
-  if (now_ns - looked_ns_ < kSilentSweepMs * 1'000'000LL) return;
-  looked_ns_ = now_ns;
+void FrontDoor::CutSilentTalkers() {
   for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
     CutAndQuarantine(connections_, talker);
   }
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {
-  if (now_ns - watched_ns_ < kMemoryMs * 1'000'000LL) return;
-  watched_ns_ = now_ns;
-  const MemoryState state = memory_.Look();
-  memory_is_out_ = state == MemoryState::kOut;
-  if (state == MemoryState::kPlenty) return;
+  memory_state_ = memory_.Look();
+  if (memory_state_ == MemoryState::kPlenty) return;
   connections_.NoteSent([](Socket socket) { return IsOpen(socket) ? Received(socket) : 0; });
-  if (!memory_is_out_) return;
+  // What was cut needs its time to go: nobody else pays for it meanwhile.
+  if (memory_state_ != MemoryState::kOut) return;
   const std::vector<Socket> greediest = connections_.TakeGreediest();
   for (const Socket& each : greediest) CutAndQuarantine(connections_, each);
   if (const auto more = lines_.Admit(now_ns)) {
@@ -343,7 +339,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
   if (peer.empty()) return;  // gone already
   if (connections_.IsQuarantined(peer, Second())) return SayRefused(ConnectionFault::kQuarantined, peer);
-  if (memory_is_out_) return SayRefused(ConnectionFault::kMemory, peer);
+  if (memory_state_ >= MemoryState::kFull) return SayRefused(ConnectionFault::kMemory, peer);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
     SweepIfDue(kBusySweepNs);

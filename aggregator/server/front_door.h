@@ -23,8 +23,8 @@ namespace tributary::server {
 // The others are closed, counted and logged at a bounded rate. A closed connection is noticed within a
 // second, or when its place is needed.
 //
-// It also looks at the process's memory ten times a second. When that has run out, no connection comes in and
-// those that made it grow are cut, whatever it was that gRPC kept for them.
+// It also looks at the process's memory, fifty times a second. When that has run out, no connection comes in
+// and those that made it grow are cut, whatever it was that gRPC kept for them.
 class FrontDoor {
  public:
   // Takes over the descriptor of a connection.
@@ -62,12 +62,12 @@ class FrontDoor {
   bool AcceptOne(int listener);
   void Take(runtime::Descriptor connection);
   void SweepIfDue(std::int64_t interval_ns);
-  void CutSilentTalkers(std::int64_t now_ns);
+  void CutSilentTalkers();
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
   ConnectionTable connections_;
-  const MemoryWatch memory_;
+  MemoryWatch memory_;
   const runtime::Clock& clock_;
   std::vector<runtime::Descriptor> listeners_;
   std::string unix_path_;
@@ -75,9 +75,8 @@ class FrontDoor {
   runtime::Descriptor wake_;     // an eventfd
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
   std::int64_t swept_ns_ = 0;
-  std::int64_t looked_ns_ = 0;   // for silent connections that talk
-  std::int64_t watched_ns_ = 0;  // the memory
-  bool memory_is_out_ = false;
+  std::int64_t looked_ns_ = 0;  // at silent connections and the memory
+  MemoryState memory_state_ = MemoryState::kPlenty;
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;
   std::jthread thread_;

@@ -150,11 +150,11 @@ TEST_F(FrontDoorTest, SaysWhichAddressIsTaken) {
 TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) {
   Open({});
   const Descriptor greedy = ConnectAndCall();
-  used_ = kMemory / 4 * 3;
+  used_ = kMemory / 8 * 5;
   ASSERT_EQ(send(greedy.get(), "data", 4, MSG_NOSIGNAL), 4);
   const Descriptor another = ConnectAndCall();
-  EXPECT_EQ(Refused(ConnectionFault::kMemory), 0u) << "a quarter is left";
-  used_ = kMemory / 16 * 15;
+  EXPECT_EQ(Refused(ConnectionFault::kMemory), 0u) << "it is scarce";
+  used_ = kMemory / 8 * 7;
   EXPECT_TRUE(WaitFor([&] { return Closed(greedy); }));
   const std::uint64_t cut = Refused(ConnectionFault::kMemory);
   EXPECT_GE(cut, 1u);

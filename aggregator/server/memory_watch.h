@@ -14,10 +14,11 @@ namespace tributary::server {
 enum class MemoryState : std::uint8_t {
   kPlenty,
   kScarce,  // more than half is resident
-  kOut,     // more than seven eighths are in use
+  kFull,    // more than three quarters are in use, and less than at the last look
+  kOut,     // the same, and it does not become less
 };
 
-// Thread-safe. Bytes in use are those that malloc has given out: what was freed stays resident until the
+// One thread's. Bytes in use are those that malloc has given out: what was freed stays resident until the
 // system gets it back (FreedMemory), and is taken again before anything else.
 class MemoryWatch {
  public:
@@ -29,9 +30,13 @@ class MemoryWatch {
       : limit_(limit), resident_(std::move(resident)), in_use_(std::move(in_use)) {}
 
   // Some microseconds while there is plenty.
-  MemoryState Look() const {
+  MemoryState Look() {
     if (resident_() <= limit_ / 2) return MemoryState::kPlenty;
-    return in_use_() <= limit_ - limit_ / 8 ? MemoryState::kScarce : MemoryState::kOut;
+    const std::uint64_t in_use = in_use_();
+    const bool falls = in_use < last_in_use_;
+    last_in_use_ = in_use;
+    if (in_use <= limit_ - limit_ / 4) return MemoryState::kScarce;
+    return falls ? MemoryState::kFull : MemoryState::kOut;
   }
 
  private:
@@ -43,6 +48,7 @@ class MemoryWatch {
   std::uint64_t limit_;
   Bytes resident_;
   Bytes in_use_;
+  std::uint64_t last_in_use_ = 0;
 };
 
 }  // namespace tributary::server

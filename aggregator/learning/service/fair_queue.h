@@ -22,7 +22,7 @@ namespace tributary::learning {
 // time in the number of those who wait.
 class FairQueue {
  public:
-  // As many as there may be calls. Ten thousand nodes may wait, without TLS all of one host.
+  // Ten thousand nodes may wait, without TLS all of one host. ingest.max_calls allows fewer by default.
   static constexpr std::size_t kMaxWaiting = 32'768;
   static constexpr std::size_t kMaxWaitingOfOwner = kMaxWaiting / 2;
   static constexpr std::size_t kMaxOwners = 2 * kMaxWaiting;  // whose turns are remembered
