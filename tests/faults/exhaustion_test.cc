@@ -27,7 +27,6 @@ struct Exhaustion {
   std::vector<std::string> counted;  // metrics of which one rises
   bool tls = false;
   std::vector<std::string> launcher = {};
-  std::string keys = {};
 
   friend std::ostream& operator<<(std::ostream& to, const Exhaustion& each) { return to << each.attack; }
 };
@@ -46,18 +45,12 @@ std::string Streams(const std::string& reason) {
   return "tributary_streams_refused_total{reason=\"" + reason + "\"}";
 }
 
-// Where no control group says so. Half of the limit below is left to a busy machine.
-constexpr const char* kLittleMemory = "[ingest]\nmemory_bytes = 268435456\n";
-
 class ExhaustionTest : public ::testing::TestWithParam<Exhaustion> {};
 
 TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemory) {
   const Exhaustion& tested = GetParam();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  if (!tested.keys.empty()) GTEST_SKIP() << "a sanitizer's allocator does not say how much is in use";
-#endif
   const ScratchFolder folder;
-  std::string keys = tested.keys + FederationKeys(folder), owner, identity;
+  std::string keys = FederationKeys(folder), owner, identity;
   if (tested.tls) {
     const Certificates certificates(folder, "certs", {"aggregator", "board"});
     keys += certificates.Table("aggregator") + "[access]\nviewers = [\"board\"]\n";
@@ -117,8 +110,6 @@ INSTANTIATE_TEST_SUITE_P(
                    {Connections("resets"), Connections("too_many_calls"),
                     Connections("too_many_calls_of_peer"), Connections("call_rate"), Connections("no_call")}},
         Exhaustion{"reset_list_nodes", {Connections("no_call"), Connections("call_rate")}},
-        Exhaustion{"unread_messages", {Connections("memory")}, false, {}, kLittleMemory},
-        Exhaustion{"half_calls", {Connections("memory")}, false, {}, kLittleMemory},
         Exhaustion{"quadratic_headers", {Connections("no_call")}},
         Exhaustion{"source_names", {Streams("too_many")}},
         Exhaustion{"silent_reports", {Streams("too_many")}}),
