@@ -30,7 +30,7 @@ struct HostingOptions {
   std::uint32_t keep_models = 0;
   bool judged = false;  // somebody calls AddEvaluation for every RunRecord::to_judge
   std::size_t max_model_bytes = std::size_t{16} << 20;  // of all models that operators are sending
-  std::size_t max_runs = 100;                            // that have not ended
+  std::size_t max_runs = 100;                           // that have not ended
   std::chrono::nanoseconds chunk_time = UploadPace::kChunkTime;
 };
 
