@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -13,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +21,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/runtime/address.h"
+#include "aggregator/server/listeners.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_address.h"
@@ -31,7 +29,6 @@
 namespace tributary::server {
 namespace {
 
-constexpr std::string_view kUnix = "unix:";
 constexpr std::int64_t kSweepNs = 1'000'000'000;
 // Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
 // gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
@@ -43,103 +40,6 @@ constexpr std::int64_t kBusySweepNs = 10'000'000;
 constexpr std::size_t kOtherDescriptors = 512;
 constexpr std::size_t kFewestConnections = 16;
 constexpr int kDescriptorWaits = 20;  // of a millisecond each
-// A peer that acknowledges nothing for so long is gone; the same as the keepalive.
-constexpr int kUserTimeoutMs = 5'000;
-
-absl::Status CannotListen(const std::string& address, int error) {
-  return absl::UnavailableError(
-      fmt::format("{}: cannot listen there: {}", address, runtime::WhyNotListen(error)));
-}
-
-void SetOption(int fd, int level, int option, int value) {
-  setsockopt(fd, level, option, &value, sizeof(value));
-}
-
-absl::StatusOr<runtime::Descriptor> Bind(const std::string& address, const sockaddr* to, socklen_t bytes,
-                                         bool both_families) {
-  runtime::Descriptor fd(socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.open()) return CannotListen(address, errno);
-  SetOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (to->sa_family != AF_UNIX) {
-    // Accepted sockets inherit both.
-    SetOption(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-    SetOption(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
-  }
-  if (to->sa_family == AF_INET6) SetOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, both_families ? 0 : 1);
-  if (bind(fd.get(), to, bytes) != 0 || listen(fd.get(), SOMAXCONN) != 0) return CannotListen(address, errno);
-  return fd;
-}
-
-int PortOf(int fd) {
-  sockaddr_storage name{};
-  socklen_t bytes = sizeof(name);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return 0;
-  if (name.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
-  return ntohs(reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
-}
-
-// All interfaces, in both families if the machine has both: as gRPC's own listener does.
-absl::StatusOr<std::vector<runtime::Descriptor>> BindEverywhere(const std::string& address,
-                                                                std::uint16_t port) {
-  std::vector<runtime::Descriptor> bound;
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(port);
-  if (auto fd = Bind(address, reinterpret_cast<const sockaddr*>(&v6), sizeof(v6), true); fd.ok()) {
-    bound.push_back(*std::move(fd));
-    return bound;
-  }
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(port);
-  ASSIGN_OR_RETURN(runtime::Descriptor fd,
-                   Bind(address, reinterpret_cast<const sockaddr*>(&v4), sizeof(v4), false));
-  bound.push_back(std::move(fd));
-  return bound;
-}
-
-// Every address of the host.
-absl::StatusOr<std::vector<runtime::Descriptor>> BindHost(const std::string& address,
-                                                          const runtime::HostPort& to) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::UnavailableError(fmt::format("{}: cannot listen there: {}", address, gai_strerror(error)));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
-  std::vector<runtime::Descriptor> bound;
-  absl::Status status;
-  for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    // With port 0 the first address chooses it.
-    if (to.port == 0 && !bound.empty()) {
-      const std::uint16_t port = htons(static_cast<std::uint16_t>(PortOf(bound.front().get())));
-      if (each->ai_family == AF_INET) reinterpret_cast<sockaddr_in*>(each->ai_addr)->sin_port = port;
-      if (each->ai_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(each->ai_addr)->sin6_port = port;
-    }
-    auto fd = Bind(address, each->ai_addr, each->ai_addrlen, false);
-    if (fd.ok()) {
-      bound.push_back(*std::move(fd));
-    } else {
-      status.Update(fd.status());
-    }
-  }
-  if (bound.empty()) return status;
-  return bound;
-}
-
-absl::StatusOr<runtime::Descriptor> BindUnix(const std::string& address, const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  // Left behind by a process that was killed. Anything but a socket stays, and binding fails.
-  struct stat present {};
-  if (stat(path.c_str(), &present) == 0 && S_ISSOCK(present.st_mode)) unlink(path.c_str());
-  return Bind(address, reinterpret_cast<const sockaddr*>(&name), sizeof(name), false);
-}
 
 std::uint64_t InodeOf(int fd) {
   struct stat status {};
@@ -233,15 +133,8 @@ absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& 
                                                              ConnectionLimits limits, MemoryWatch memory,
                                                              const runtime::Clock& clock) {
   auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), std::move(memory), clock));
-  if (address.starts_with(kUnix)) {
-    door->unix_path_ = address.substr(kUnix.size());
-    ASSIGN_OR_RETURN(runtime::Descriptor fd, BindUnix(address, door->unix_path_));
-    door->listeners_.push_back(std::move(fd));
-    return door;
-  }
-  ASSIGN_OR_RETURN(const runtime::HostPort to, runtime::ParseHostPort(address));
-  const bool everywhere = to.host == "0.0.0.0" || to.host == "::";
-  ASSIGN_OR_RETURN(door->listeners_, everywhere ? BindEverywhere(address, to.port) : BindHost(address, to));
+  door->unix_path_ = UnixPathOf(address);
+  ASSIGN_OR_RETURN(door->listeners_, BindListeners(address));
   door->port_ = PortOf(door->listeners_.front().get());
   return door;
 }
