@@ -25,7 +25,7 @@ void ConnectionTable::Count(ConnectionFault fault) {
   ++refused_[static_cast<std::size_t>(fault)];
 }
 
-std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socket) {
+std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socket, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   // The kernel gave the address out again: the earlier connection is closed.
   if (const auto earlier = connections_.find(peer); earlier != connections_.end()) Forget(earlier);
@@ -47,6 +47,8 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   }
   if (oldest == connections_.end()) return std::nullopt;
   ++refused_[static_cast<std::size_t>(fault)];
+  const std::string whose = AddressOf(oldest->first);
+  if (addresses_.find(whose)->second.silent_cuts.Exceeds(limits_.silent_cuts, second)) KeepOut(whose, second);
   const Socket cut = oldest->second.socket;
   Forget(oldest);
   return cut;
@@ -252,11 +254,15 @@ std::vector<Socket> ConnectionTable::TakeGreediest() {
 
 void ConnectionTable::Quarantine(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
+  KeepOut(AddressOf(peer), second);
+}
+
+void ConnectionTable::KeepOut(const std::string& address, std::int64_t second) {
   if (quarantined_.size() >= kMostQuarantined) {
     std::erase_if(quarantined_,
                   [&](const auto& each) { return each.second + limits_.quarantine_s <= second; });
   }
-  if (quarantined_.size() < kMostQuarantined) quarantined_[AddressOf(peer)] = second;
+  if (quarantined_.size() < kMostQuarantined) quarantined_[address] = second;
 }
 
 bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second) const {

@@ -59,6 +59,10 @@ struct ConnectionLimits {
   // gets in; only connections that have made calls are never cut for a newcomer.
   std::size_t silent = 512;
   std::size_t silent_of_address = 128;
+  // Of one address, in one second: silent connections that made room. The threads that fuse also take in
+  // connections, so a flood of half handshakes costs the panels time. A crowd of honest boards behind one
+  // address comes back a second later at the earliest.
+  std::size_t silent_cuts = 512;
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
   // gRPC still has to end; no other peer has more calls than streams.
   std::size_t calls_of_connection = 2048;
@@ -114,8 +118,9 @@ class ConnectionTable {
 
   // Whether a connection from this peer may come in; if not, why.
   std::optional<ConnectionFault> Refuses(const std::string& peer) const;
-  // Takes it in. The silent connection to cut if there are too many, already counted and forgotten.
-  std::optional<Socket> Add(const std::string& peer, Socket socket);
+  // Takes it in, in that second of any clock. The silent connection to cut if there are too many, already
+  // counted and forgotten; its address is quarantined if there were many in that second.
+  std::optional<Socket> Add(const std::string& peer, Socket socket, std::int64_t second);
   // Forgets the connections that are no longer open.
   void Sweep(const std::function<bool(Socket)>& open);
   // Forgets the silent connections of which `talks` was true this often: a call begins some milliseconds
@@ -187,6 +192,7 @@ class ConnectionTable {
   struct Address {
     std::size_t connections = 0;
     std::size_t silent = 0;
+    RateLimit silent_cuts = {};
   };
   using Connections = std::unordered_map<std::string, Connection>;
 
@@ -197,6 +203,7 @@ class ConnectionTable {
   Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
 
   void Forget(Connections::iterator found) REQUIRES(mutex_);
+  void KeepOut(const std::string& address, std::int64_t second) REQUIRES(mutex_);
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);

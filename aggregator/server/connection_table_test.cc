@@ -18,6 +18,7 @@ class ConnectionTableTest : public ::testing::Test {
             .of_address = 5,
             .silent = 4,
             .silent_of_address = 3,
+            .silent_cuts = 10,
             .calls_of_connection = 2,
             .calls = 6,
             .call_rate = 40,
@@ -25,8 +26,8 @@ class ConnectionTableTest : public ::testing::Test {
             .refused_calls = 3};
   }
   // The silent connection that made room, by its number; -1: none.
-  int Add(const std::string& peer) {
-    const auto cut = table_.Add(peer, {++last_, 0});
+  int Add(const std::string& peer, std::int64_t second = 0) {
+    const auto cut = table_.Add(peer, {++last_, 0}, second);
     return cut ? cut->fd : -1;
   }
   // A connection that has made a call.
@@ -62,6 +63,21 @@ TEST_F(ConnectionTableTest, TheHostsOfAnIpv6NetworkShareItsPlaces) {
   for (int host = 1; host <= 5; ++host) AddSpeaking("2001:db8::" + std::to_string(host) + ":1");
   EXPECT_EQ(table_.Refuses("2001:db8::6:1"), ConnectionFault::kTooManyOfAddress);
   EXPECT_FALSE(table_.Refuses("2001:db8:0:1::6:1").has_value());
+}
+
+// Ten thousand half handshakes a second delayed the panels' tuples by 30 ms.
+TEST_F(ConnectionTableTest, AFloodOfSilentConnectionsKeepsItsAddressOut) {
+  int port = 0;
+  const auto flood = [&](int connections, std::int64_t second) {
+    for (int i = 0; i < connections; ++i) Add("192.0.2.1:" + std::to_string(++port), second);
+  };
+  flood(3 + 10, 7);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:1", 7));
+  flood(10, 8);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:1", 8)) << "each second counts by itself";
+  flood(1, 8);
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:1", 8));
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:1", 8));
 }
 
 TEST_F(ConnectionTableTest, TheOldestSilentConnectionOfAnAddressMakesRoom) {
@@ -110,7 +126,7 @@ TEST_F(ConnectionTableTest, CutsTheConnectionWithTheMostCallsIfThereAreTooManyIn
 
 TEST_F(ConnectionTableTest, CutsAConnectionThatMakesTooManyRareCallsInASecond) {
   ConnectionTable table({.rare_calls = 2});
-  table.Add("192.0.2.1:1", {7, 0});
+  table.Add("192.0.2.1:1", {7, 0}, 0);
   for (const std::int64_t second : {1, 1, 2, 2}) {
     EXPECT_FALSE(table.NoteRareCall("192.0.2.1:1", second).has_value());
   }
@@ -193,7 +209,7 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
 TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {
   ConnectionTable table({.calls = 45'000});
   for (int channel = 0; channel < 20; ++channel)
-    table.Add("192.0.2.1:" + std::to_string(channel), {channel, 0});
+    table.Add("192.0.2.1:" + std::to_string(channel), {channel, 0}, 0);
   for (int node = 0; node < 10'000; ++node) {
     const std::string peer = "192.0.2.1:" + std::to_string(node / 500);
     EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " joins";
@@ -247,14 +263,14 @@ TEST_F(ConnectionTableTest, UnixSocketsAreNotSilentBecauseTheirCallsCannotBeTold
 // A peer that ends may reset all its streams at once; a flood goes on.
 TEST_F(ConnectionTableTest, CutsTheConnectionThatResetsMoreStreamsInASecondThanItMayHave) {
   const ConnectionLimits limits;
-  ASSERT_FALSE(table_.Add("192.0.2.1:1", {1, 11}));
+  ASSERT_FALSE(table_.Add("192.0.2.1:1", {1, 11}, 0));
   for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 5));
   for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6));
   EXPECT_EQ(table_.NoteReset("192.0.2.1:1", false, 6)->fd, 1);
   EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6)) << "cut already";
   EXPECT_EQ(table_.figures().refused[static_cast<std::size_t>(ConnectionFault::kResets)], 1u);
 
-  ASSERT_FALSE(table_.Add("192.0.2.1:2", {2, 12}));
+  ASSERT_FALSE(table_.Add("192.0.2.1:2", {2, 12}, 0));
   for (std::size_t i = 0; i < limits.report_resets; ++i)
     EXPECT_FALSE(table_.NoteReset("192.0.2.1:2", true, 6));
   EXPECT_EQ(table_.NoteReset("192.0.2.1:2", true, 6)->fd, 2);

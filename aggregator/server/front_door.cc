@@ -33,6 +33,11 @@ constexpr std::int64_t kSweepNs = 1'000'000'000;
 // Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
 // gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
 constexpr int kLookMs = 20;
+// A flood from an address that stays out is not turned away as fast as it comes: after so many in one go all
+// who come wait for some milliseconds, and the panels have the processor. A full backlog of 4,096 then takes
+// a second or two.
+constexpr int kTurnedAway = 16;
+constexpr int kPauseMs = 5;
 // When all places are taken, closed connections are looked for this often at most.
 constexpr std::int64_t kBusySweepNs = 10'000'000;
 // Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
@@ -163,8 +168,11 @@ void FrontDoor::Run(std::stop_token stop) {
   std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   while (!stop.stop_requested()) {
-    poll(waiting.data(), waiting.size(), kLookMs);
-    for (std::size_t i = 1; i < waiting.size(); ++i) {
+    const bool pause = turned_away_ >= kTurnedAway;
+    turned_away_ = 0;
+    const std::size_t watched = pause ? 1 : waiting.size();
+    poll(waiting.data(), watched, pause ? kPauseMs : kLookMs);
+    for (std::size_t i = 1; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
     SweepIfDue(kSweepNs);
@@ -198,7 +206,7 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
 
 void FrontDoor::AcceptFrom(int listener) {
   // Some at a time, so that a crowd does not keep this thread from its other work.
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < 64 && turned_away_ < kTurnedAway; ++i) {
     if (!AcceptOne(listener)) return;
   }
 }
@@ -231,7 +239,10 @@ bool FrontDoor::AcceptOne(int listener) {
 void FrontDoor::Take(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
   if (peer.empty()) return;  // gone already
-  if (connections_.IsQuarantined(peer, Second())) return SayRefused(ConnectionFault::kQuarantined, peer);
+  if (connections_.IsQuarantined(peer, Second())) {
+    ++turned_away_;
+    return SayRefused(ConnectionFault::kQuarantined, peer);
+  }
   if (memory_state_ >= MemoryState::kFull) return SayRefused(ConnectionFault::kMemory, peer);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
@@ -240,7 +251,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   }
   if (fault) return SayRefused(*fault, peer);
   const int fd = connection.Release();
-  const std::optional<Socket> cut = connections_.Add(peer, {fd, InodeOf(fd)});
+  const std::optional<Socket> cut = connections_.Add(peer, {fd, InodeOf(fd)}, Second());
   hand_over_(fd);
   if (cut) Cut(*cut);
 }

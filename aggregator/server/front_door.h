@@ -77,6 +77,7 @@ class FrontDoor {
   std::int64_t swept_ns_ = 0;
   std::int64_t looked_ns_ = 0;  // at silent connections and the memory
   MemoryState memory_state_ = MemoryState::kPlenty;
+  int turned_away_ = 0;  // in one go, because their address is quarantined
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;
   std::jthread thread_;
