@@ -59,7 +59,7 @@ struct ConnectionLimits {
   // gets in; only connections that have made calls are never cut for a newcomer.
   std::size_t silent = 512;
   std::size_t silent_of_address = 128;
-  // Of one address, in one second: silent connections that made room. The threads that fuse also take in
+  // Silent connections of one address that made room in one second. The threads that fuse also take in
   // connections, so a flood of half handshakes costs the panels time. A crowd of honest boards behind one
   // address comes back a second later at the earliest.
   std::size_t silent_cuts = 512;
