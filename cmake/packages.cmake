@@ -15,6 +15,8 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+# Debian ships neither a CMake nor a pkg-config file for liquid-dsp.
+find_library(LIQUID_LIBRARY liquid REQUIRED)
 # Debian ships no CMake configuration for Protobuf: module mode.
 find_package(Protobuf REQUIRED)
 if(TRIBUTARY_GRPC)

@@ -1,0 +1,32 @@
+#include "core/radio/burst.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tributary::radio {
+
+std::string_view BurstFaultName(BurstFault fault) {
+  constexpr std::array<std::string_view, kBurstFaults> kNames = {"not_finite", "zero", "clipped"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+std::optional<BurstFault> NormaliseBurst(BurstView burst) {
+  double energy = 0;
+  float largest = 0;
+  for (const float component : burst) {
+    if (!std::isfinite(component)) return BurstFault::kNotFinite;
+    energy += static_cast<double>(component) * component;
+    largest = std::max(largest, std::abs(component));
+  }
+  const double gain = std::sqrt(kBurstSamples / energy);
+  // A gain beyond float's range would make the samples infinite.
+  if (energy == 0 || !std::isfinite(static_cast<float>(gain))) return BurstFault::kZero;
+  const auto at_rail = static_cast<std::size_t>(
+      std::ranges::count_if(burst, [&](float component) { return std::abs(component) == largest; }));
+  if (at_rail > kMostAtRail) return BurstFault::kClipped;
+  for (float& component : burst) component = static_cast<float>(component * gain);
+  return std::nullopt;
+}
+
+}  // namespace tributary::radio
