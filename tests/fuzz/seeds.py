@@ -279,6 +279,25 @@ def recordings():
     return {"size_number": fill(b"1"), "count_lines": fill(b"\n"), "count_fields": fill(b",")}
 
 
+def sigmf():
+    """Metadata, and the data behind a zero byte."""
+    head = b'{"global": {"core:version": "1.0.0", "core:datatype": "ci16_le"'
+    captures = b'}, "captures": [{"core:sample_start": 0}'
+    return {
+        "good": head + captures + b"]}\0" + bytes(range(256)) * 8,
+        "floats": head.replace(b"ci16", b"cf32") + captures + b"]}\0" + bytes(4096),
+        "two_captures": head + captures + b', {"core:sample_start": 130}]}\0' + bytes(4096),
+        "size_text": fill(b"x", head + b', "core:description": "', b'"' + captures + b"]}\0"),
+        "size_digest": fill(b"0", head + b', "core:sha512": "', b'"' + captures + b"]}\0"),
+        "size_data": fill(b"\1", head + captures + b"]}\0"),
+        "depth_arrays": fill(b"["),
+        "depth_objects": fill(b'{"a":'),
+        "count_captures": gather((b', {"core:sample_start": %d}' % i for i in itertools.count(1)), head + captures, b"]}\0"),
+        "count_annotations": fill(b'{"core:sample_start":0},', head + captures + b'], "annotations": [', b"{}]}\0"),
+        "count_empty_arrays": fill(b"[],", head + b', "x": [', b"[]]" + captures + b"]}\0"),
+    }
+
+
 REVOCATION_CA = b"""\
 -----BEGIN CERTIFICATE-----
 MIIBaDCCAQ+gAwIBAgIIPbr7j+ueAIkwCgYIKoZIzj0EAwIwFzEVMBMGA1UEAwwM
@@ -336,6 +355,7 @@ SEEDS = {
     "onnx_file_fuzz": onnx_files,
     "peer_fuzz": bytes_of_any_kind,
     "recording_fuzz": recordings,
+    "sigmf_fuzz": sigmf,
     "report_session_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),  # messages, each of a byte or more
     "revocation_list_fuzz": revocation_lists,
     "run_config_fuzz": toml,
