@@ -1,18 +1,24 @@
 // Samples come from here. Raw samples do not leave the node.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "core/estimate/slot_length.h"
+#include "core/radio/burst.h"
 
 namespace tributary::source {
 
 class UdpAccount;
+
+// Bursts of samples that were not used, by radio::BurstFault.
+using BurstCounts = std::array<std::uint64_t, radio::kBurstFaults>;
 
 // A panel's samples in one slot: `width` features for each of n subjects. Members are reused from slot to
 // slot; vectors keep their capacity.
@@ -37,6 +43,9 @@ class Source {
 
   // The account of its datagrams; null if it takes none.
   virtual std::shared_ptr<const UdpAccount> udp_account() const { return nullptr; }
+
+  // Since the start; none if the source gives no bursts.
+  virtual std::optional<BurstCounts> unusable_bursts() const { return std::nullopt; }
 };
 
 }  // namespace tributary::source
