@@ -103,6 +103,55 @@ TEST(NodeConfigTest, EverySourceCountsTheSlotsOfTheSite) {
   EXPECT_EQ(std::get<panel::RangesConfig>(ranges.panels[0].source).options.slot, slot);
   const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 0\n");
   EXPECT_EQ(std::get<source::UdpSourceOptions>(udp.panels[0].source).assembler.slot, slot);
+  const NodeConfig generator = Parse(head + "[panel.source]\nkind = \"generator\"\n");
+  EXPECT_EQ(std::get<source::EmitterSourceOptions>(generator.panels[0].source).slot, slot);
+  const NodeConfig sigmf = Parse(head + "[panel.source]\nkind = \"sigmf\"\nfile = \"x.sigmf-meta\"\n");
+  EXPECT_EQ(std::get<panel::SigmfConfig>(sigmf.panels[0].source).replay.slot, slot);
+}
+
+std::string WithSource(const std::string& keys) {
+  return "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n" + keys;
+}
+
+TEST(NodeConfigTest, ReadsEmitters) {
+  const NodeConfig config = Parse(WithSource(
+      "kind = \"generator\"\nsubjects = 3\nreceiver = 2\nseed = 9\nframes_per_emission = 5\n"
+      "lowest_snr_db = -4\nhighest_snr_db = 6.5\ndomain = \"foreign\"\nsnr = \"label\"\nrate_hz = 20\n"));
+  const auto& options = std::get<source::EmitterSourceOptions>(config.panels[0].source);
+  EXPECT_EQ(options.subjects, 3u);
+  EXPECT_EQ(options.receiver, 2u);
+  EXPECT_EQ(options.emitter.seed, 9u);
+  EXPECT_EQ(options.emitter.frames_per_emission, 5u);
+  EXPECT_EQ(options.emitter.lowest_snr_db, -4);
+  EXPECT_EQ(options.emitter.highest_snr_db, 6.5);
+  EXPECT_EQ(options.rate_hz, 20);
+  EXPECT_EQ(options.burst.converter.bits, 12);  // of the foreign domain
+  EXPECT_EQ(options.burst.snr, radio::SnrDefinition::kLabel);
+}
+
+TEST(NodeConfigTest, NamesTheFaultsOfEmitters) {
+  EXPECT_THAT(
+      Faults(WithSource("kind = \"generator\"\nlowest_snr_db = 19\nsubjects = 0\nsnr = \"loud\"\n"
+                        "rate_hz = 1500\nfile = \"x\"\n")),
+      AllOf(HasSubstr("lowest_snr_db: 19 is above highest_snr_db, which is 18"), HasSubstr("subjects: "),
+            HasSubstr("snr: expected one of"), HasSubstr("rate_hz: "), HasSubstr("file: unknown key")));
+}
+
+TEST(NodeConfigTest, ReadsASigmfRecording) {
+  const NodeConfig config = Parse(WithSource(
+      "kind = \"sigmf\"\nfile = \"x.sigmf-meta\"\nloop = true\nsample_rate_hz = 0\nfirst_subject = 7\n"));
+  const auto& sigmf = std::get<panel::SigmfConfig>(config.panels[0].source);
+  EXPECT_EQ(sigmf.file, "/etc/tributary/x.sigmf-meta");
+  EXPECT_EQ(panel::SigmfDataFile(sigmf.file), "/etc/tributary/x.sigmf-data");
+  EXPECT_EQ(sigmf.sample_rate_hz, 0);
+  EXPECT_TRUE(sigmf.replay.loop);
+  EXPECT_EQ(sigmf.replay.first_subject, 7u);
+}
+
+TEST(NodeConfigTest, ASigmfRecordingIsNamedByItsMetadata) {
+  EXPECT_THAT(Faults(WithSource("kind = \"sigmf\"\nfile = \"x.sigmf-data\"\n")),
+              HasSubstr("file: expected a name that ends with .sigmf-meta"));
+  EXPECT_THAT(Faults(WithSource("kind = \"sigmf\"\n")), HasSubstr("file: is required"));
 }
 
 TEST(NodeConfigTest, RefusesARateThatPutsTwoFramesIntoASlot) {

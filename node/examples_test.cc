@@ -41,23 +41,29 @@ TEST(NodeExamplesTest, ShowEveryKeyWithItsDefaultAndNoOther) {
   const Example ranges("node-ranges.toml");
   EXPECT_TRUE(ranges.file.Finish().ok()) << ranges.file.Finish();
   EXPECT_THAT(testing::KeysShownWrongly(ranges.Keys("panel[].source."), ranges.text), IsEmpty());
+  const Example radio("node-radio.toml");
+  EXPECT_TRUE(radio.file.Finish().ok()) << radio.file.Finish();
+  EXPECT_THAT(testing::KeysShownWrongly(radio.Keys("panel[].source."), radio.text), IsEmpty());
 }
 
 TEST(NodeExamplesTest, SayOfEachKeyWhatItsReaderSays) {
   const char* hint = "write them with TRIBUTARY_WRITE_DOCS=1";
-  const Example node("node.toml"), ranges("node-ranges.toml");
+  const Example node("node.toml"), ranges("node-ranges.toml"), radio("node-radio.toml");
   for (const config::ConfigKey& key : node.Keys()) EXPECT_NE(key.help, "") << key.name;
   for (const config::ConfigKey& key : ranges.Keys()) EXPECT_NE(key.help, "") << key.name;
+  for (const config::ConfigKey& key : radio.Keys()) EXPECT_NE(key.help, "") << key.name;
   EXPECT_THAT(testing::WrongComments(kExamples + "node.toml", node.Keys()), IsEmpty()) << hint;
   EXPECT_THAT(testing::WrongComments(kExamples + "node-ranges.toml", ranges.Keys("panel[].source.")),
               IsEmpty())
+      << hint;
+  EXPECT_THAT(testing::WrongComments(kExamples + "node-radio.toml", radio.Keys("panel[].source.")), IsEmpty())
       << hint;
 }
 
 // A kind or a choice that no example shows would hide its keys from the test above.
 TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
   std::set<std::string> kinds, accelerators;
-  for (const char* name : {"node.toml", "node-ranges.toml"}) {
+  for (const char* name : {"node.toml", "node-ranges.toml", "node-radio.toml"}) {
     const auto config = testing::ParseConfig(ReadNodeConfig, Example(name).text, kExamples + name);
     ASSERT_TRUE(config.ok()) << config.status();
     for (const panel::PanelConfig& panel : config->panels) {
@@ -83,6 +89,9 @@ TEST(NodeExamplesTest, ThePageOfKeysIsCurrent) {
     return key.name.ends_with(".kind") || key.name.ends_with(".file");
   });
   EXPECT_TRUE(testing::PageHolds(page, "node ranges", testing::KeyTable(more))) << hint;
+  std::vector<config::ConfigKey> bursts = Example("node-radio.toml").Keys("panel[].source.");
+  std::erase_if(bursts, [](const config::ConfigKey& key) { return key.name.ends_with(".kind"); });
+  EXPECT_TRUE(testing::PageHolds(page, "node radio", testing::KeyTable(bursts))) << hint;
 }
 
 // The tests above can fail.

@@ -3,10 +3,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <utility>
 
 #include "core/link/spool/reconnect.h"
+#include "core/radio/burst.h"
 #include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 
@@ -77,11 +79,22 @@ void Panel::AddMetrics(runtime::Metrics& metrics) {
   metrics.AddCounts<DeviceCounters>(
       labels, [this] { return counters().device; }, kDeviceMetrics);
   if (udp_counters()) AddUdpMetrics(metrics, labels);
+  if (parts_.source->unusable_bursts()) AddBurstMetrics(metrics, labels);
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
   latency_seconds_ = &metrics.AddHistogram(
       "tributary_panel_latency_seconds", "Time from the capture of a slot to the offer of its tuples.",
       {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
+}
+
+void Panel::AddBurstMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
+  for (std::size_t i = 0; i < radio::kBurstFaults; ++i) {
+    runtime::MetricLabels with_reason = labels;
+    with_reason["reason"] = std::string(radio::BurstFaultName(static_cast<radio::BurstFault>(i)));
+    metrics.AddCounterCallback("tributary_panel_unusable_bursts_total",
+                               "Bursts of I/Q samples left out, by reason.", with_reason,
+                               [this, i] { return static_cast<double>(counters().unusable_bursts[i]); });
+  }
 }
 
 void Panel::AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
@@ -157,7 +170,7 @@ absl::Status Panel::Pump(const std::stop_token& stop) {
 absl::Status Panel::Step(const std::stop_token& stop) {
   RETURN_IF_ERROR(parts_.source->Next(stop, samples_));
   ++counted_.frames;
-  if (IsSurplus()) return absl::OkStatus();
+  if (IsSurplus() || samples_.subjects.empty()) return absl::OkStatus();
   if (absl::Status status = parts_.workload->Run(samples_, frame_); !status.ok()) {
     ++counted_.failed_frames;
     return status;
@@ -189,6 +202,9 @@ PanelCounters Panel::AllCounters() const {
   PanelCounters all = counted_;
   if (parts_.source == nullptr) return all;
   all.missed_frames += parts_.source->missed_frames();
+  std::ranges::transform(all.unusable_bursts,
+                         parts_.source->unusable_bursts().value_or(source::BurstCounts{}),
+                         all.unusable_bursts.begin(), std::plus());
   all.unusable_tuples += parts_.workload->unusable_tuples();
   all.device = all.device + parts_.workload->accelerator_counters();
   return all;

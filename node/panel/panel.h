@@ -42,6 +42,7 @@ struct PanelCounters {
   std::uint64_t unusable_tuples = 0;
   std::uint64_t failed_frames = 0;
   std::uint64_t restarts = 0;
+  source::BurstCounts unusable_bursts = {};
   accelerator::Accelerator::Counters device;
 };
 
@@ -104,6 +105,7 @@ class Panel {
 
  private:
   void AddMetrics(runtime::Metrics& metrics);
+  void AddBurstMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
   void AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
   void Run(std::stop_token stop);
   absl::Status Reopen();

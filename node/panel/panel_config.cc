@@ -80,8 +80,9 @@ source::RoomSourceOptions ReadRoom(const config::ConfigSection& source, const co
 ReplayConfig ReadReplay(const config::ConfigSection& source, estimate::SlotLength slot) {
   ReplayConfig replay;
   replay.options.slot = slot;
-  source.ReadFile("file", replay.file,
-                  config::Required("one array [slots, features] or [slots, subjects, features]"));
+  source.ReadFile(
+      "file", replay.file,
+      config::Required("one array [slots, features] or [slots, subjects, features]; bursts: [n, 2, 128]"));
   replay.options.rate_hz = ReadRate(source, slot);
   source.Read("loop", replay.options.loop, "true: begin again at the end");
   source.Read("first_subject", replay.options.first_subject, {0, 1 << 30}, "subjects are numbered from here");
@@ -153,10 +154,13 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   const config::ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   std::string kind = "room";
-  source.Choose("kind", kind, {"room", "replay", "ranges", "udp"}, "where its samples come from");
+  source.Choose("kind", kind, {"room", "replay", "ranges", "udp", "generator", "sigmf"},
+                "where its samples come from; generator and sigmf give bursts of I/Q");
   if (kind == "replay") return ReadReplay(source, slot);
   if (kind == "ranges") return ReadRanges(source, slot);
   if (kind == "udp") return ReadUdp(source, slot, config.name);
+  if (kind == "generator") return ReadEmitters(source, slot, ReadRate(source, slot), kMaxSubjects);
+  if (kind == "sigmf") return ReadSigmf(source, slot, ReadRate(source, slot));
   return ReadRoom(source, panel, slot, config);
 }
 

@@ -7,6 +7,8 @@
 
 #include "core/config/config.h"
 #include "node/accelerator/create.h"
+#include "node/panel/radio_source_config.h"
+#include "node/source/emitter_source.h"
 #include "node/source/ranges.h"
 #include "node/source/replay.h"
 #include "node/source/room_source.h"
@@ -31,8 +33,8 @@ struct RangesConfig {
 };
 
 // The source of the samples; one alternative per `kind`.
-using SourceConfig =
-    std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
+using SourceConfig = std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig,
+                                  source::UdpSourceOptions, source::EmitterSourceOptions, SigmfConfig>;
 
 // The keys about an accelerator that are common to [[panel]] and [fusion].
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section);

@@ -6,16 +6,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/parameters/npy.h"
+#include "core/radio/burst.h"
+#include "core/radio/sigmf_meta.h"
 #include "core/runtime/file.h"
 #include "core/scene/room.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
+#include "node/source/burst_guard.h"
+#include "node/source/burst_recording.h"
 
 namespace tributary::panel {
 namespace {
 
 // A model is about 1 MB; a file a hundred times as large is something else.
 constexpr std::size_t kMaxModelBytes = std::size_t{128} << 20;
+constexpr std::size_t kMaxRecordingBytes = std::size_t{1} << 30;
 
 template <typename Network>
 absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const std::string& path,
@@ -29,8 +34,11 @@ std::size_t InputWidth(const Model& model) {
   return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; }, model);
 }
 
-absl::StatusOr<std::string> ReadRecording(const std::string& path) {
-  absl::StatusOr<std::string> bytes = runtime::ReadFile(path);
+bool TakesBursts(const Model& model) { return InputWidth(model) == radio::kBurstFeatures; }
+
+absl::StatusOr<std::string> ReadRecording(const std::string& path,
+                                          std::size_t max_bytes = kMaxRecordingBytes) {
+  absl::StatusOr<std::string> bytes = runtime::ReadFile(path, max_bytes);
   if (!bytes.ok()) return WithContext("file", bytes.status());
   return bytes;
 }
@@ -60,6 +68,7 @@ Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime:
   ASSIGN_OR_RETURN(const std::string bytes, ReadRecording(config.file));
   const std::string file = absl::StrCat("file: ", config.file);
   absl::StatusOr<parameters::NpyArray> recording = parameters::DecodeNpy(bytes);
+  if (recording.ok() && TakesBursts(model)) recording = source::BurstsOfNpy(*std::move(recording));
   if (!recording.ok()) return WithContext(file, recording.status());
   const absl::Status shape = CheckShape(*recording, model);
   Opened source = source::CreateReplay(*std::move(recording), config.options, clock);
@@ -91,8 +100,32 @@ Opened MakeSource(source::UdpSourceOptions options, const Model& model, const ru
   return source::CreateUdp(options, clock);
 }
 
+absl::Status CheckTakesBursts(const Model& model) {
+  if (TakesBursts(model)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("kind: gives bursts of ", radio::kBurstFeatures,
+                                                 " features, the model takes ", InputWidth(model)));
+}
+
+Opened MakeSource(const source::EmitterSourceOptions& options, const Model& model,
+                  const runtime::Clock& clock) {
+  RETURN_IF_ERROR(CheckTakesBursts(model));
+  return source::CreateEmitters(options, clock);
+}
+
+Opened MakeSource(const SigmfConfig& config, const Model& model, const runtime::Clock& clock) {
+  RETURN_IF_ERROR(CheckTakesBursts(model));
+  ASSIGN_OR_RETURN(const std::string metadata, ReadRecording(config.file, radio::kMaxSigmfMetaBytes));
+  ASSIGN_OR_RETURN(const std::string data, ReadRecording(SigmfDataFile(config.file)));
+  absl::StatusOr<parameters::NpyArray> bursts = source::BurstsOfSigmf(metadata, data, config.sample_rate_hz);
+  if (!bursts.ok()) return WithContext(absl::StrCat("file: ", config.file), bursts.status());
+  return source::CreateReplay(*std::move(bursts), config.replay, clock);
+}
+
 Opened MakeSource(const PanelConfig& config, const Model& model, const runtime::Clock& clock) {
-  return std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
+  Opened source =
+      std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
+  if (!source.ok() || !TakesBursts(model)) return source;
+  return source::GuardBursts(*std::move(source), config.name, clock);
 }
 
 using Made = absl::StatusOr<std::unique_ptr<workload::Workload>>;

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 #include <thread>
 
 namespace tributary::panel {
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Gives one frame of `subjects` for each OK in turn, then the error.
 class ScriptedSource final : public source::Source {
@@ -28,13 +30,19 @@ class ScriptedSource final : public source::Source {
     script_.pop_front();
     frame.epoch = 1 + given_++ / frames_per_slot_;
     frame.captured_unix_ns = captured_unix_ns_;
-    frame.subjects = {1, 2};
-    frame.features = {1, 2};
+    frame.subjects = subjects_;
+    frame.features.assign(subjects_.begin(), subjects_.end());
     return status;
   }
   std::uint64_t missed_frames() const override { return 3; }
   std::shared_ptr<const source::UdpAccount> udp_account() const override { return account_; }
 
+  std::optional<source::BurstCounts> unusable_bursts() const override { return unusable_bursts_; }
+
+  void HearNothing() {
+    subjects_.clear();
+    unusable_bursts_ = {1, 0, 2};
+  }
   void CaptureAt(std::int64_t unix_ns) { captured_unix_ns_ = unix_ns; }
   // Makes it a source of datagrams that could not use this many.
   void Discard(std::uint64_t datagrams) {
@@ -49,6 +57,8 @@ class ScriptedSource final : public source::Source {
   const std::uint64_t frames_per_slot_;
   std::uint64_t given_ = 0;
   std::int64_t captured_unix_ns_ = 0;
+  std::vector<std::uint32_t> subjects_ = {1, 2};
+  std::optional<source::BurstCounts> unusable_bursts_;
   std::shared_ptr<source::UdpAccount> account_;
 };
 
@@ -190,6 +200,23 @@ TEST_F(PanelTest, KeepsTheCountsOfDatagramsWhenItsSourceIsOpenedAgain) {
   EXPECT_THAT(metrics_.Text(),
               HasSubstr("tributary_udp_datagrams_unused_total{panel=\"north\",reason=\"width\"} 10"));
   EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_udp_port{panel=\"north\"} 7000"));
+}
+
+TEST_F(PanelTest, GoesOnAfterAFrameWithoutAUsableBurst) {
+  auto source = std::make_unique<ScriptedSource>(Script{kOk, kOk, kEnd});
+  source->HearNothing();
+  // The workload would fail.
+  Run({std::move(source), std::make_unique<EchoWorkload>(absl::InternalError("asked"))});
+  EXPECT_EQ(panel_->state(), PanelState::kFinished);
+  EXPECT_EQ(panel_->counters().frames, 2u);
+  EXPECT_TRUE(sink_.frames().empty());
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("tributary_panel_unusable_bursts_total{panel=\"north\",reason=\"clipped\"} 2"));
+}
+
+TEST_F(PanelTest, HasNoCountsOfBurstsForASourceWithoutBursts) {
+  Run(Parts({kOk, kEnd}));
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("unusable_bursts")));
 }
 
 TEST_F(PanelTest, FailsForGoodWhenAnotherTryCannotHelp) {
