@@ -17,7 +17,7 @@ rules=(
   "core/estimate;$io|core/(config|http|images|learning|link|nn|parameters|radio|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/parameters;$io|core/(config|estimate|http|images|learning|link|nn|privacy|radio|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;sys/auxv"
   "core/privacy;$io|core/(config|estimate|http|images|learning|link|nn|parameters|radio|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/nn;$io|core/(config|estimate|http|images|learning|link|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/nn;$io|core/(config|estimate|http|images|learning|link|radio|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/radio;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|runtime|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|runtime|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|scene|wire)/|node/|aggregator/|cli/|fpga/;"

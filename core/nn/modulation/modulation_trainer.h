@@ -1,0 +1,46 @@
+// Trains a modulation network: cross-entropy, Adam, one cycle of the learning rate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/nn/kernel/parameter_layout.h"
+#include "core/nn/kernel/sequence_stack.h"
+#include "core/nn/modulation/modulation_network.h"
+#include "core/nn/optimise/gradient_descent.h"
+
+namespace tributary::nn {
+
+// Owns parameters, moments and buffers; a step allocates nothing. One thread at a time.
+class ModulationTrainer {
+ public:
+  struct Options {
+    std::uint64_t steps = 10'000;
+    double peak_learning_rate = 6e-3;
+    std::uint64_t seed = 1;  // of the initial weights
+  };
+
+  ModulationTrainer(const ModulationArchitecture& architecture, const Options& options);
+
+  // One step on bursts [n × 256] and their classes [n], n > 0. Returns the mean loss before the step.
+  double Step(std::span<const float> bursts, std::span<const std::uint8_t> classes);
+
+  // Loss and gradient of all parameters, without a step.
+  double Gradient(std::span<const float> bursts, std::span<const std::uint8_t> classes);
+  std::span<float> parameters() { return parameters_; }
+  std::span<const float> parameters() const { return parameters_; }
+  std::span<const float> gradient() const { return gradient_; }
+
+ private:
+  ParameterLayout layout_;
+  SequenceStack stack_;
+  OneCycle schedule_;
+  std::uint64_t steps_done_ = 0;
+  std::vector<float> parameters_, gradient_;
+  std::vector<float> output_gradient_;  // [10 × kSequenceLanes]
+  Adam adam_;
+};
+
+}  // namespace tributary::nn
