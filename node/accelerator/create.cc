@@ -18,6 +18,12 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconN
       "accelerator: no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
 }
 
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork&) {
+  if (!config.xrt.has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "accelerator: no kernel for workload = \"modulation\" yet: use accelerator = \"cpu\"");
+}
+
 absl::Status CheckFusion(const AcceleratorConfig& config) {
   return config.xrt.has_value() ? CheckXrt(kXrtFusionKernel, *config.xrt) : absl::OkStatus();
 }
@@ -31,6 +37,11 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::Positioning
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network) {
   RETURN_IF_ERROR(CheckAccelerator(config, network));
   return CreateCpuBeacon(network, config.format, config.max_batch);
+}
+
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network) {
+  RETURN_IF_ERROR(CheckAccelerator(config, network));
+  return CreateCpuModulation(network, config.format, config.max_batch);
 }
 
 Created CreateFusion(const AcceleratorConfig& config, std::size_t panels) {

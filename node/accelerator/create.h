@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
+#include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
@@ -45,6 +46,7 @@ using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 // the board.
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 
 // Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
 // for a number of panels that the block does not support.
@@ -54,6 +56,7 @@ Created CreateFusion(const AcceleratorConfig& config, std::size_t panels);
 // PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
 // The positioning network on the processor's vector units. Same outputs as fpga::InferPositioning, bit for
@@ -67,6 +70,11 @@ Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::Number
 // in m, in the site's frame. NaN for a subject whose ranges are not finite. kInt16 is the board's arithmetic
 // (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format.
 Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch);
+
+// A modulation network: bursts of unit power [256] to logits [10], NaN for a burst that is not finite.
+// Errors: InvalidArgument for another format than kFloat.
+Created CreateCpuModulation(const nn::ModulationNetwork& network, fpga::NumberFormat format,
+                            std::size_t max_batch);
 
 // Fusion by the block's golden model. Errors: as FusionAccelerator::Check.
 Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);

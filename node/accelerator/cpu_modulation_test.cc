@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/nn/modulation/modulation_fixture.h"
+#include "core/nn/modulation/modulation_inference.h"
+#include "node/accelerator/create.h"
+
+namespace tributary::accelerator {
+namespace {
+
+constexpr std::size_t kBatch = 20;
+
+class CpuModulationTest : public ::testing::Test {
+ protected:
+  void SetUp() override { nn::DrawTones(1, bursts_, classes_); }
+
+  const nn::ModulationNetwork network_ = nn::RandomModulationNetwork(nn::ModulationArchitectures().back());
+  std::vector<float> bursts_ = std::vector<float>(kBatch * nn::kModulationInput.size());
+  std::vector<std::uint8_t> classes_ = std::vector<std::uint8_t>(kBatch);
+  std::vector<float> logits_ = std::vector<float>(kBatch * nn::kModulationClasses);
+};
+
+TEST_F(CpuModulationTest, RunsTheNetworkAsTrained) {
+  const auto accelerator =
+      CreateAccelerator({.format = fpga::NumberFormat::kFloat, .max_batch = kBatch}, network_);
+  ASSERT_TRUE(accelerator.ok()) << accelerator.status();
+  EXPECT_EQ((*accelerator)->shape().inputs, 256u);
+  EXPECT_EQ((*accelerator)->shape().outputs, 10u);
+  EXPECT_EQ((*accelerator)->description(), "cpu (float, compact)");
+  ASSERT_TRUE((*accelerator)->Infer(bursts_, kBatch, logits_).ok());
+  std::vector<float> expected(logits_.size());
+  nn::ModulationInference(network_).Run(bursts_, kBatch, expected);
+  EXPECT_EQ(logits_, expected);
+}
+
+TEST_F(CpuModulationTest, GivesNoLogitsForABurstThatIsNotFinite) {
+  const auto accelerator = CreateCpuModulation(network_, fpga::NumberFormat::kFloat, kBatch);
+  ASSERT_TRUE(accelerator.ok()) << accelerator.status();
+  bursts_[5] = std::numeric_limits<float>::quiet_NaN();
+  ASSERT_TRUE((*accelerator)->Infer(bursts_, kBatch, logits_).ok());
+  for (std::size_t k = 0; k < nn::kModulationClasses; ++k) {
+    EXPECT_TRUE(std::isnan(logits_[k]));
+    EXPECT_TRUE(std::isfinite(logits_[nn::kModulationClasses + k]));
+  }
+}
+
+TEST_F(CpuModulationTest, RefusesFormatsAndBoardsThatItDoesNotHave) {
+  EXPECT_EQ(CreateAccelerator({.format = fpga::NumberFormat::kInt16}, network_).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CreateAccelerator({.format = fpga::NumberFormat::kFloat, .xrt = XrtOptions{}}, network_)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tributary::accelerator
