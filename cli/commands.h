@@ -23,10 +23,12 @@ void AddRunControlCommands(Commands& run);
 
 void AddTrainPositioningCommand(Commands& train);
 void AddTrainBeaconCommand(Commands& train);
+void AddTrainModulationCommand(Commands& train);
 void AddTrainSelfSupervisedCommand(Commands& train);
 
 void AddEvaluatePositioningCommand(Commands& evaluate);
 void AddEvaluateBeaconCommand(Commands& evaluate);
+void AddEvaluateModulationCommand(Commands& evaluate);
 void AddEvaluateEncoderCommand(Commands& evaluate);
 
 void AddModelInspectCommand(Commands& model);

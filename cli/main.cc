@@ -27,11 +27,13 @@ void AddCommands(Commands& program) {
   Commands train = program.Group("train", "Train a model");
   AddTrainPositioningCommand(train);
   AddTrainBeaconCommand(train);
+  AddTrainModulationCommand(train);
   AddTrainSelfSupervisedCommand(train);
 
   Commands evaluate = program.Group("evaluate", "Measure a model on held-out data");
   AddEvaluatePositioningCommand(evaluate);
   AddEvaluateBeaconCommand(evaluate);
+  AddEvaluateModulationCommand(evaluate);
   AddEvaluateEncoderCommand(evaluate);
 
   Commands model = program.Group("model", "Inspect, compare, export and roll back models");

@@ -101,7 +101,7 @@ absl::StatusOr<parameters::TensorSet> ReadTensors(const std::string& path,
 
 absl::Status Inspect(const ModelInspectArguments& arguments) {
   const bool onnx = arguments.file.ends_with(".onnx") && !IsOfARun(arguments.file);
-  ASSIGN_OR_RETURN(const std::string path, FindModelFile(arguments.file));
+  ASSIGN_OR_RETURN(const std::string path, FindModelFile(arguments.file, "positioning.safetensors"));
   ordered_json model;
   if (onnx) {
     ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));

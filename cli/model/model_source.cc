@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/failure.h"
 #include "core/link/federation_calls.h"
+#include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
@@ -110,11 +111,11 @@ absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& sour
   return set;
 }
 
-absl::StatusOr<std::string> FindModelFile(const std::string& given) {
+absl::StatusOr<std::string> FindModelFile(const std::string& given, std::string_view shipped) {
   if (!given.empty()) return given;
   std::vector<std::string> tried;
   for (const auto& folder : ModelFolders()) {
-    const auto path = folder / "positioning.safetensors";
+    const auto path = folder / shipped;
     std::error_code error;
     if (std::filesystem::is_regular_file(path, error)) return path.string();
     tried.push_back(path.string());
@@ -123,10 +124,17 @@ absl::StatusOr<std::string> FindModelFile(const std::string& given) {
 }
 
 absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given) {
-  ASSIGN_OR_RETURN(std::string path, FindModelFile(given));
+  ASSIGN_OR_RETURN(std::string path, FindModelFile(given, "positioning.safetensors"));
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
   ASSIGN_OR_RETURN(nn::PositioningNetwork network, WithContext(path, nn::DecodePositioning(file)));
   return LoadedPositioningModel{std::move(path), std::move(network)};
+}
+
+absl::StatusOr<LoadedModulationModel> LoadModulationModel(const std::string& given) {
+  ASSIGN_OR_RETURN(std::string path, FindModelFile(given, "modulation.safetensors"));
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
+  ASSIGN_OR_RETURN(nn::ModulationNetwork network, WithContext(path, nn::DecodeModulation(file)));
+  return LoadedModulationModel{std::move(path), std::move(network)};
 }
 
 }  // namespace tributary::cli

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
 #include "cli/model/model_description.h"
+#include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/tensor.h"
 
@@ -35,10 +36,10 @@ absl::StatusOr<ModelFile> ReadModelSource(const std::string& source, const Conne
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection);
 
-// `given`, or, if that is empty, the shipped positioning model: positioning.safetensors in the first that has
-// it of $TRIBUTARY_MODEL_DIR, models in the working directory, models in a folder above the program's (a
-// build tree), /usr/share/tributary/models. NotFound lists where it looked.
-absl::StatusOr<std::string> FindModelFile(const std::string& given);
+// `given`, or, if that is empty, the shipped model: the file `shipped` in the first that has it of
+// $TRIBUTARY_MODEL_DIR, models in the working directory, models in a folder above the program's (a build
+// tree), /usr/share/tributary/models. NotFound lists where it looked.
+absl::StatusOr<std::string> FindModelFile(const std::string& given, std::string_view shipped);
 
 struct LoadedPositioningModel {
   std::string path;
@@ -47,5 +48,13 @@ struct LoadedPositioningModel {
 
 // Errors name the file.
 absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given);
+
+struct LoadedModulationModel {
+  std::string path;
+  nn::ModulationNetwork network;
+};
+
+// Errors name the file.
+absl::StatusOr<LoadedModulationModel> LoadModulationModel(const std::string& given);
 
 }  // namespace tributary::cli

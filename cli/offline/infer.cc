@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/number_formats.h"
+#include "cli/offline/recognise_bursts.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
@@ -25,6 +26,7 @@ constexpr std::size_t kInferenceBatch = 64;
 struct InferArguments {
   std::string model;
   std::string features;
+  std::string iq;
   std::string out;
   fpga::NumberFormat format = fpga::NumberFormat::kFloat;
 };
@@ -46,8 +48,7 @@ absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
   return array;
 }
 
-absl::Status Infer(const InferArguments& arguments) {
-  RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.features, arguments.model}));
+absl::Status LocateUsers(const InferArguments& arguments) {
   ASSIGN_OR_RETURN(const auto model, LoadPositioningModel(arguments.model));
   ASSIGN_OR_RETURN(const auto features, ReadFeatures(arguments.features));
   ASSIGN_OR_RETURN(const auto accelerator,
@@ -75,20 +76,37 @@ absl::Status Infer(const InferArguments& arguments) {
   return WriteOutput(arguments.out, parameters::EncodeNpy(shape, results));
 }
 
+absl::Status Infer(const InferArguments& arguments) {
+  if (arguments.features.empty() == arguments.iq.empty()) {
+    return UsageError("give either --features or --iq");
+  }
+  RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.features, arguments.iq, arguments.model}));
+  return arguments.iq.empty()
+             ? LocateUsers(arguments)
+             : RecogniseBursts(arguments.model, arguments.iq, arguments.format, arguments.out);
+}
+
 }  // namespace
 
 void AddInferCommand(Commands& program) {
   auto [command, arguments] =
-      program.Add<InferArguments>("infer",
-                                  "Run the positioning model on a file. In: float32 [n, 1024] raw features "
-                                  "of one panel. Out: float32 [n, 5] "
-                                  "mean x, y and Cholesky factor l11, l21, l22 in the panel's frame, m",
-                                  Infer);
+      program.Add<InferArguments>("infer", "Run a positioning or modulation model on a file", Infer);
   command.Text("--model", arguments.model, "FILE", "Model file; default: the shipped model");
-  command.Text("--features", arguments.features, "FILE", ".npy file to read")->required();
+  command.Text("--features", arguments.features, "FILE",
+               ".npy file for a positioning model: float32 [n, 1024] raw features of one panel");
+  command.Text("--iq", arguments.iq, "FILE",
+               ".npy file for a modulation model: float32 [n, 2, 128] bursts, I before Q, of any power");
   command.Text("--out", arguments.out, "FILE", ".npy file to write")->required();
   command.Choice("--format", arguments.format, NumberFormatWords(), "Number format");
-  command.Examples("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
+  command.Examples(
+      "Examples:\n"
+      "  tributary infer --features panel.npy --out positions.npy --format int8_16\n"
+      "  tributary infer --iq bursts.npy --out classes.npy\n\n"
+      "--features writes float32 [n, 5]: mean x, y and Cholesky factor l11, l21, l22 in the panel's frame, "
+      "m.\n"
+      "--iq writes float32 [n, 10]: log-probabilities in the order of the model's metadata \"classes\", "
+      "which\n"
+      "`tributary model inspect` shows.");
 }
 
 }  // namespace tributary::cli

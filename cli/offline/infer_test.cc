@@ -96,6 +96,19 @@ TEST_F(InferTest, DoesNotOverwriteWhatItReads) {
   EXPECT_EQ(*runtime::ReadFile(Path("x.npy")), features);
 }
 
+TEST_F(InferTest, TakesEitherFeaturesOrBursts) {
+  WriteFeatures(1, scene::kChannelFeatures, std::vector<float>(scene::kChannelFeatures, 1.0f));
+  const std::string file = Path("x.npy"), out = " --out " + Path("y.npy");
+  for (const std::string& inputs : {std::string(), "--features " + file + " --iq " + file}) {
+    CLI::App app;
+    int exit_code = 0;
+    Commands program(app, exit_code);
+    AddInferCommand(program);
+    app.parse("infer " + inputs + out);
+    EXPECT_EQ(exit_code, 64) << inputs;
+  }
+}
+
 TEST_F(InferTest, RefusesAnUnknownFormat) {
   WriteFeatures(1, scene::kChannelFeatures, std::vector<float>(scene::kChannelFeatures, 1.0f));
   EXPECT_EQ(Run("int4"), 64);

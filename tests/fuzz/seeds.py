@@ -350,7 +350,8 @@ SEEDS = {
     "idx_file_fuzz": idx,
     "masking_node_fuzz": bytes_of_any_kind,
     "masking_wire_fuzz": bytes_of_any_kind,
-    "network_file_fuzz": lambda: model_files() | {"positioning": (ROOT / "models/positioning.safetensors").read_bytes()},
+    "network_file_fuzz": lambda: model_files() | {
+        name: (ROOT / f"models/{name}.safetensors").read_bytes() for name in ("positioning", "modulation")},
     "npy_fuzz": npy,
     "onnx_file_fuzz": onnx_files,
     "peer_fuzz": bytes_of_any_kind,

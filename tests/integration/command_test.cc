@@ -152,8 +152,10 @@ TEST_F(CommandTest, FindsAnOutputThatCannotBeWrittenBeforeTheWork) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"train", "positioning", "--out", out},
         {"train", "self_supervised", "--out", out},
+        {"train", "modulation", "--out", out},
         {"train", "beacon", "--ranges", "none.csv", "--truth", "none.csv", "--out", out},
         {"infer", "--features", "none.npy", "--out", out},
+        {"infer", "--iq", "none.npy", "--out", out},
         {"model", "export", "run:letters", "--onnx", out, "--aggregator", "127.0.0.1:1"},
         {"watch", "lab", "--summary", out, "--aggregator", "127.0.0.1:1"}}) {
     const Said said = Run(command);

@@ -6,6 +6,7 @@ Exit status: 0 all is well, 1 faults (one line each), 77 this machine gives the 
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -64,11 +65,12 @@ batch = 4
 """
 
 
-def write_npy(path, rows, width):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {width}), }}"
+def write_npy(path, *shape):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
     header = header.ljust(117) + "\n"
+    values = math.prod(shape)
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-                     + struct.pack(f"<{rows * width}f", *(0.01 * (i % 100) for i in range(rows * width))))
+                     + struct.pack(f"<{values}f", *(0.01 * (i % 100) for i in range(values))))
 
 
 class Laboratory:
@@ -94,6 +96,7 @@ class Laboratory:
             namespace.images(self.tree / f"{name}-images-idx3-ubyte.gz", 200)
             namespace.labels(self.tree / f"{name}-labels-idx1-ubyte.gz", 200)
         write_npy(self.tree / "panel.npy", 4, 1024)
+        write_npy(self.tree / "bursts.npy", 4, 2, 128)
         (self.tree / "estimates.jsonl").write_text(json.dumps(ESTIMATE) + "\n")
         self.reader.run("tributary-aggregator --config aggregator.toml")
         self.reader.run("tributary-node --config node.toml")

@@ -1,0 +1,141 @@
+#include "cli/evaluate/modulation_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "core/nn/optimise/cross_entropy.h"
+#include "core/status/macros.h"
+#include "node/accelerator/create.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr std::size_t kClasses = nn::kModulationClasses;
+constexpr std::size_t kFeatures = radio::kBurstFeatures;
+
+using LogProbabilities = std::array<float, kClasses>;
+
+// The normalised product.
+LogProbabilities Conflated(std::span<const LogProbabilities> beliefs) {
+  LogProbabilities sum = {};
+  for (const LogProbabilities& belief : beliefs) {
+    for (std::size_t k = 0; k < kClasses; ++k) sum[k] += belief[k];
+  }
+  nn::LogSoftmax(sum, 1.0, sum);
+  return sum;
+}
+
+std::size_t MostLikely(const LogProbabilities& belief) {
+  return static_cast<std::size_t>(std::ranges::max_element(belief) - belief.begin());
+}
+
+// One transmission: ten bursts at the first receiver, and the first of them at the others.
+class Transmissions {
+ public:
+  static constexpr std::size_t kBursts = kSuccessiveBursts + kMostReceivers - 1;
+
+  Transmissions(const radio::BurstGenerator& generator, accelerator::Accelerator& accelerator,
+                double temperature)
+      : generator_(generator),
+        accelerator_(accelerator),
+        temperature_(temperature),
+        bursts_(kBursts * kFeatures),
+        logits_(kBursts * kClasses),
+        beliefs_(kBursts) {}
+
+  absl::Status Run(radio::Modulation modulation, double snr_db, std::uint64_t number) {
+    const std::span<float> all = bursts_;
+    const std::uint64_t first = number * kSuccessiveBursts;
+    // Receiver 0's bursts come first, newest first, so that those of the first burst lie together behind
+    // them.
+    for (std::size_t i = 1; i < kSuccessiveBursts; ++i) {
+      generator_.Generate(modulation, snr_db, first + i, /*receiver=*/0,
+                          all.subspan((kSuccessiveBursts - 1 - i) * kFeatures).first<kFeatures>());
+    }
+    generator_.GenerateAll(modulation, snr_db, first, all.subspan((kSuccessiveBursts - 1) * kFeatures));
+    RETURN_IF_ERROR(accelerator_.Infer(bursts_, kBursts, logits_));
+    for (std::size_t i = 0; i < kBursts; ++i) {
+      nn::LogSoftmax(std::span(logits_).subspan(i * kClasses, kClasses), temperature_, beliefs_[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  std::span<const LogProbabilities> successive() const {
+    return std::span(beliefs_).first(kSuccessiveBursts);
+  }
+  std::span<const LogProbabilities> receivers(std::size_t count) const {
+    return std::span(beliefs_).subspan(kSuccessiveBursts - 1, count);
+  }
+
+ private:
+  const radio::BurstGenerator& generator_;
+  accelerator::Accelerator& accelerator_;
+  double temperature_;
+  std::vector<float> bursts_, logits_;
+  std::vector<LogProbabilities> beliefs_;
+};
+
+ModulationEvaluation EmptyEvaluation() {
+  ModulationEvaluation evaluation;
+  evaluation.push_back({.name = "one", .by_snr = {}});
+  evaluation.push_back({.name = fmt::format("vote_of_{}", kSuccessiveBursts), .by_snr = {}});
+  evaluation.push_back({.name = fmt::format("conflation_of_{}", kSuccessiveBursts), .by_snr = {}});
+  for (std::size_t n = 2; n <= kMostReceivers; ++n) {
+    evaluation.push_back({.name = fmt::format("receivers_{}", n), .by_snr = {}});
+  }
+  return evaluation;
+}
+
+void AddDecisions(const Transmissions& transmissions, std::size_t snr, std::size_t truth,
+                  ModulationEvaluation& evaluation) {
+  std::vector<std::size_t> decisions;
+  for (const LogProbabilities& belief : transmissions.successive()) {
+    evaluation[0].by_snr[snr].Add(belief, truth);
+    decisions.push_back(MostLikely(belief));
+  }
+  evaluation[1].by_snr[snr].Add(MajorityOf(decisions), truth);
+  evaluation[2].by_snr[snr].Add(Conflated(transmissions.successive()), truth);
+  for (std::size_t n = 2; n <= kMostReceivers; ++n) {
+    evaluation[n + 1].by_snr[snr].Add(Conflated(transmissions.receivers(n)), truth);
+  }
+}
+
+}  // namespace
+
+ClassificationFigures DecisionFigures::all() const {
+  ClassificationFigures all;
+  for (const ClassificationFigures& figures : by_snr) all.Add(figures);
+  return all;
+}
+
+absl::StatusOr<ModulationEvaluation> EvaluateModulation(const nn::ModulationNetwork& network,
+                                                        const ModulationEvaluationOptions& options) {
+  if (!std::ranges::equal(network.classes, radio::kModulations)) {
+    return absl::InvalidArgumentError(fmt::format("the model tells {} apart, the bursts are {}",
+                                                  fmt::join(network.classes, ","),
+                                                  fmt::join(radio::kModulations, ",")));
+  }
+  ASSIGN_OR_RETURN(
+      const radio::BurstGenerator generator,
+      radio::BurstGenerator::Create(options.domain, BurstSeed(options.seed, BurstPurpose::kEvaluation)));
+  ASSIGN_OR_RETURN(const auto accelerator,
+                   accelerator::CreateAccelerator(
+                       {.format = options.format, .max_batch = Transmissions::kBursts}, network));
+  Transmissions transmissions(generator, *accelerator, network.temperature);
+  ModulationEvaluation evaluation = EmptyEvaluation();
+  for (std::size_t snr = 0; snr < kSnrs; ++snr) {
+    for (std::size_t truth = 0; truth < kClasses; ++truth) {
+      for (std::size_t i = 0; i < options.transmissions; ++i) {
+        RETURN_IF_ERROR(transmissions.Run(static_cast<radio::Modulation>(truth), SnrDb(snr),
+                                          snr * options.transmissions + i));
+        AddDecisions(transmissions, snr, truth, evaluation);
+      }
+    }
+  }
+  return evaluation;
+}
+
+}  // namespace tributary::cli
