@@ -7,6 +7,7 @@
 #include "Vaugment_convolve_kernel.h"
 #include "Vfusion_kernel.h"
 #include "Vloopback_kernel.h"
+#include "Vmodulation_kernel.h"
 #include "Vpositioning_kernel.h"
 #include "fpga/device/verilated_kernel.h"
 
@@ -22,6 +23,7 @@ using Entry = std::pair<std::string_view, std::unique_ptr<KernelModel> (*)(BusMe
 constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"positioning_kernel", &Make<Vpositioning_kernel>},
                               {"fusion_kernel", &Make<Vfusion_kernel>},
+                              {"modulation_kernel", &Make<Vmodulation_kernel>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <xrt/xrt_device.h>
 #include <xrt/xrt_kernel.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -15,10 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/augmentation.h"
 #include "fpga/model/fusion_model.h"
 #include "fpga/model/kernel_interface.h"
+#include "fpga/model/modulation_image.h"
+#include "fpga/model/modulation_int8.h"
+#include "fpga/model/positioning_image.h"
+#include "fpga/model/random_modulation_fixture.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::device {
@@ -102,6 +108,38 @@ TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Panels, FusionKernelTest, testing::Values(1, 3, 4));
+
+class ModulationKernelTest : public KernelsTest {};
+
+TEST_F(ModulationKernelTest, GivesTheLogitsOfItsModelForTwoNetworks) {
+  constexpr std::uint32_t kBursts = 20;
+  std::mt19937 random(9);
+  for (const fpga::TrainedModulation& trained : {fpga::RandomTable4(1), fpga::RandomCompact(2)}) {
+    const absl::StatusOr<fpga::Int8Modulation> network = fpga::MakeInt8Modulation(trained);
+    ASSERT_TRUE(network.ok()) << network.status();
+    const absl::StatusOr<Words> parameters = fpga::ModulationParameterWords(*network);
+    ASSERT_TRUE(parameters.ok()) << parameters.status();
+    const auto* const probe =
+        std::ranges::find(fpga::kKernelProbes, "modulation_kernel", &fpga::KernelProbe::kernel);
+    ASSERT_NE(probe, fpga::kKernelProbes.end());
+    EXPECT_EQ(probe->parameter_words, parameters->size());
+    Words input(kBursts * fpga::kModulationInputWords);
+    std::vector<std::int32_t> expected;
+    for (std::size_t burst = 0; burst < kBursts; ++burst) {
+      std::vector<std::int8_t> samples(fpga::kModulationInputs);
+      for (std::int8_t& sample : samples) sample = static_cast<std::int8_t>(random());
+      fpga::ModulationBurstWords(samples, std::span(input).subspan(burst * fpga::kModulationInputWords,
+                                                                   fpga::kModulationInputWords));
+      const std::vector<std::int32_t> logits = fpga::RunInt8Layers(*network, samples);
+      expected.insert(expected.end(), logits.begin(), logits.end());
+    }
+    const Words words = Run("modulation_kernel", {.frames = kBursts}, input, *parameters,
+                            kBursts * fpga::kModulationOutputWords);
+    std::vector<std::int32_t> logits(expected.size());
+    fpga::PositioningResults(words, logits);
+    EXPECT_EQ(logits, expected);
+  }
+}
 
 class AugmentConvolveKernelTest : public KernelsTest {
  protected:

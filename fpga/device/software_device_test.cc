@@ -211,7 +211,7 @@ TEST_F(SoftwareDeviceTest, OpensOnlyWithPermission) {
 
 TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
   const std::vector<std::string> names = {"loopback_kernel", "positioning_kernel", "fusion_kernel",
-                                          "augment_convolve_kernel"};
+                                          "modulation_kernel", "augment_convolve_kernel"};
   XclbinContents contents;
   for (const std::string& name : names) contents.kernels.push_back({name, 1});
   const std::string path = OwnFolder() + "all.xclbin";

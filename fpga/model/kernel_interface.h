@@ -60,16 +60,18 @@ inline constexpr std::array<KernelArgument, 7> kKernelArguments{{
 }};
 
 // A frame that a kernel takes with any contents, parameters included: a check of the board sends it. The
-// positioning kernel takes no frame before its parameters (PositioningParameterWords).
+// positioning and modulation kernels take no frame before their parameters
+// (PositioningParameterWords, ModulationParameterWords).
 struct KernelProbe {
   std::string_view kernel;
   std::uint32_t configuration;
   std::size_t input_words, output_words, parameter_words;
 };
-inline constexpr std::array<KernelProbe, 4> kKernelProbes{{
+inline constexpr std::array<KernelProbe, 5> kKernelProbes{{
     {"loopback_kernel", 8, 8, 8, 0},
     {"positioning_kernel", 0, 128, 3, 32941},
     {"fusion_kernel", 1, 3, 3, 0},
+    {"modulation_kernel", 0, 32, 5, 6408},
     {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
 
