@@ -12,7 +12,7 @@ constexpr std::size_t kStoreWords = 512;
 constexpr std::size_t kSampleWords = 32;  // two bursts, at the beginning of the store
 // From the last step of a layer to the first step of the next, and from the last step of all to the next
 // burst.
-constexpr std::size_t kLayerGap = 12;
+constexpr std::size_t kLayerGap = 13;
 constexpr std::size_t kBurstGap = 2;
 
 std::size_t CeilDivide(std::size_t value, std::size_t by) { return (value + by - 1) / by; }

@@ -38,28 +38,28 @@ module modulation_column #(
   );
   assign joined = {weights[15:8], {9{weights[7]}}, weights[7:0]};
 
-  // The lane's cycles, counted from the step.
-  logic first, low, high, low_clear, high_clear, low_done, high_done, ready_q, second_q;
+  // The lane's cycles, counted from the step: the fields are added in cycles 4 and 5.
+  logic first, low, high, clear_low, clear_high, done_low, done_high, first_sum_q, second_sum_q;
   delay #(.CYCLES(2)) first_delay (.clk_i, .rst_ni, .bit_i(first_i), .bit_o(first));
-  delay #(.CYCLES(3)) low_delay (.clk_i, .rst_ni, .bit_i(last_i), .bit_o(low));
+  delay #(.CYCLES(4)) low_delay (.clk_i, .rst_ni, .bit_i(last_i), .bit_o(low));
   delay #(.CYCLES(1)) high_delay (.clk_i, .rst_ni, .bit_i(low), .bit_o(high));
-  delay #(.CYCLES(3)) low_clear_delay (.clk_i, .rst_ni, .bit_i(clear_i), .bit_o(low_clear));
-  delay #(.CYCLES(1)) high_clear_delay (.clk_i, .rst_ni, .bit_i(low_clear), .bit_o(high_clear));
-  delay #(.CYCLES(3)) low_done_delay (.clk_i, .rst_ni, .bit_i(done_i), .bit_o(low_done));
-  delay #(.CYCLES(1)) high_done_delay (.clk_i, .rst_ni, .bit_i(low_done), .bit_o(high_done));
-  assign ready_o = low && low_done;
+  delay #(.CYCLES(4)) clear_low_delay (.clk_i, .rst_ni, .bit_i(clear_i), .bit_o(clear_low));
+  delay #(.CYCLES(1)) clear_high_delay (.clk_i, .rst_ni, .bit_i(clear_low), .bit_o(clear_high));
+  delay #(.CYCLES(4)) done_low_delay (.clk_i, .rst_ni, .bit_i(done_i), .bit_o(done_low));
+  delay #(.CYCLES(1)) done_high_delay (.clk_i, .rst_ni, .bit_i(done_low), .bit_o(done_high));
+  assign ready_o = low && done_low;
   always_ff @(posedge clk_i) begin
-    ready_q  <= ready_o;
-    second_q <= high && high_done;
+    first_sum_q  <= ready_o;
+    second_sum_q <= high && done_high;
   end
 
   for (genvar p = 0; p < POSITIONS; p++) begin : gen_lane
     logic signed [23:0] sum;
     modulation_lane #(.FAMILY(FAMILY)) lane (
-      .clk_i, .weights_i(joined), .input_i(inputs_i[8*p+:8]), .first_i(first), .low_i(low), .high_i(high),
-      .clear_i(low ? low_clear : high_clear), .sum_o(sum)
+      .clk_i, .weights_i(joined), .input_i(inputs_i[8*p+:8]), .first_i(first), .high_i(low),
+      .add_i(low || high), .clear_i(low ? clear_low : clear_high), .sum_o(sum)
     );
-    assign sums_o[24*p+:24] = ready_q || second_q ? sum : '0;
+    assign sums_o[24*p+:24] = first_sum_q || second_sum_q ? sum : '0;
   end
 
   logic [RW-1:0]          row_q;

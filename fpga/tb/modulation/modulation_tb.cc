@@ -100,7 +100,7 @@ TYPED_TEST(ModulationTest, MatchesTheGoldenModelUnderProgramsOfAnyShape) {
   std::uint64_t& out_waited = coverage.Point("output waits", 100);
   std::uint64_t& load_waited = coverage.Point("load waits for bursts under way", 100);
   std::uint64_t& saturated = coverage.Point("logits at an end of their range", 10);
-  std::uint64_t& longest = coverage.Point("programs of eight layers", 3);
+  std::uint64_t& longest = coverage.Point("programs of eight layers", 2);
   std::uint64_t& left_over = coverage.Point("passes with left-over steps", 20);
   // Starved, choked, neither.
   constexpr std::array<std::array<unsigned, 2>, 4> kPaces = {{{100, 100}, {60, 50}, {100, 1}, {10, 100}}};
