@@ -42,7 +42,7 @@ class ModulationBench {
   }
   void LoadWords(std::span<const std::uint64_t> words) {
     for (const std::uint64_t word : words) load_.Push(word);
-    while (!load_.empty() && clock_.Running()) Cycle();
+    while (!load_.empty() && Running()) Cycle();
   }
   void Expect(const Int8Modulation& network) { network_ = network; }
 
@@ -55,12 +55,12 @@ class ModulationBench {
 
   // Waits until everything offered was taken.
   void RunUntilTaken() {
-    while (!in_.empty() && clock_.Running()) Cycle();
+    while (!in_.empty() && Running()) Cycle();
   }
 
   // Waits until the last burst has started: the one before is answered.
   void RunUntilStarted() {
-    while (expected_.size() > 1 && clock_.Running()) Cycle();
+    while (expected_.size() > 1 && Running()) Cycle();
     for (int cycle = 0; cycle < 4; ++cycle) Cycle();
   }
 
@@ -75,7 +75,7 @@ class ModulationBench {
 
   // Waits until every offered result has been compared.
   void Drain() {
-    while (!expected_.empty() && clock_.Running()) Cycle();
+    while (!expected_.empty() && Running()) Cycle();
   }
 
   // A reset: what is inside is not answered, and no network is loaded any more.
@@ -98,14 +98,15 @@ class ModulationBench {
     clock_->in_valid_i = in_.valid();
     clock_->out_ready_i = out_.ready();
     clock_.Settle();
-    load_.Sample(clock_->load_ready_o);
+    const bool loaded = load_.Sample(clock_->load_ready_o);
     input_waited += in_.valid() && !clock_->in_ready_o;
     output_waited += clock_->out_valid_o && !out_.ready();
     load_waited += load_.valid() && !clock_->load_ready_o;
-    if (in_.Sample(clock_->in_ready_o) && ++words_in_ % kModulationInputWords == 0) {
-      input_complete_.push_back(clock_.cycle());
-    }
-    if (out_.Sample(clock_->out_valid_o, clock_->out_data_o) && !ignoring_) Compare();
+    const bool taken = in_.Sample(clock_->in_ready_o);
+    const bool answered = out_.Sample(clock_->out_valid_o, clock_->out_data_o);
+    if (loaded || taken || answered) last_word_ = clock_.cycle();
+    if (taken && ++words_in_ % kModulationInputWords == 0) input_complete_.push_back(clock_.cycle());
+    if (answered && !ignoring_) Compare();
     clock_.Edge();
   }
 
@@ -121,6 +122,16 @@ class ModulationBench {
   const std::vector<std::uint64_t>& output_complete() const { return output_complete_; }
 
  private:
+  // No program takes so many cycles for a burst.
+  static constexpr std::uint64_t kHangs = 50'000;
+
+  // False, with a failed test, if the block hangs.
+  bool Running() const {
+    const bool running = clock_.cycle() - last_word_ < kHangs && !FailedOften();
+    EXPECT_TRUE(running || FailedOften()) << "the block takes and gives nothing any more";
+    return running;
+  }
+
   void Compare() {
     ASSERT_FALSE(expected_.empty()) << "a word that nobody asked for";
     if (out_.words().size() < kModulationOutputWords) return;
@@ -146,6 +157,7 @@ class ModulationBench {
   std::vector<std::uint64_t> input_complete_;
   std::vector<std::uint64_t> output_complete_;
   std::uint64_t words_in_ = 0;
+  std::uint64_t last_word_ = 0;  // cycle in which one was taken or given
   bool ignoring_ = false;
   int failures_ = 0;
 };
