@@ -1,7 +1,7 @@
 // Turns the sums of a pass into results, one output channel per cycle: scale, offset, rectify, pool, store. The
 // last pass of a program gives its logits instead, each from the sum of the first positions.
 //
-// A channel has a word: bits 16…0 the multiplier, 63…18 the offset. As Int8Layer of fpga/model/modulation_int8.h.
+// A channel has a word: bits 17…0 the multiplier (not negative), 63…18 the offset. As Int8Layer of fpga/model/modulation_int8.h.
 module modulation_results #(
   parameter int FAMILY    = 2,
   parameter int CHANNELS  = 16,   // of a pass: at most 32
@@ -64,10 +64,10 @@ module modulation_results #(
     .clk_i, .write_valid_i, .write_row_i, .write_word_i(1'b0), .write_data_i, .row_i(scale_q + 8'(sums_channel)),
     .row_o(scale)
   );
-  logic unused_scale;
-  assign unused_scale = scale[17];
-  logic signed [47:0] offset, offset_q, offset_qq;
-  assign offset = 48'(signed'(scale[63:18]));
+  // Exactly as wide as the sum of 46 bits and a product: yosys 0.23 loses the upper bits of a wider one.
+  localparam int SW = 47;
+  logic signed [SW-1:0] offset, offset_q, offset_qq;
+  assign offset = SW'(signed'(scale[63:18]));
 
   logic [POSITIONS*24-1:0] sums_q;
   always_ff @(posedge clk_i) begin
@@ -79,14 +79,14 @@ module modulation_results #(
   // A word is 0 … 127.
   logic [POSITIONS*8-1:0] words_q;
   for (genvar p = 0; p < POSITIONS; p++) begin : gen_position
-    logic signed [47:0] scaled;
-    logic               over, unused_fraction;
-    mac #(.FAMILY(FAMILY), .A_WIDTH(24), .B_WIDTH(18), .P_WIDTH(48)) scaler (
-      .clk_i, .first_i(1'b0), .a_i(sums_q[24*p+:24]), .b_i({1'b0, scale[16:0]}), .c_i(offset_qq), .p_o(scaled)
+    logic signed [SW-1:0] scaled;
+    logic                 over, unused_fraction;
+    mac #(.FAMILY(FAMILY), .A_WIDTH(24), .B_WIDTH(18), .P_WIDTH(SW)) scaler (
+      .clk_i, .first_i(1'b0), .a_i(sums_q[24*p+:24]), .b_i(scale[17:0]), .c_i(offset_qq), .p_o(scaled)
     );
-    assign over            = scaled[46:31] != '0;
+    assign over            = scaled[SW-2:31] != '0;
     assign unused_fraction = ^scaled[23:0];
-    always_ff @(posedge clk_i) words_q[8*p+:8] <= scaled[47] ? '0 : {1'b0, scaled[30:24] | {7{over}}};
+    always_ff @(posedge clk_i) words_q[8*p+:8] <= scaled[SW-1] ? '0 : {1'b0, scaled[30:24] | {7{over}}};
   end
 
   // A logit has 16 bits, 8 of them a fraction of a word's unit. Its sum fits 24 bits, as any layer's does.
@@ -100,20 +100,20 @@ module modulation_results #(
     end
   end
   adder_tree #(.LEAVES(POSITIONS), .WIDTH(24)) tree (.clk_i, .leaves_i(terms), .sum_o(sum));
-  logic [16:0] multiplier;
-  logic [47:0] logit_offset;
-  delay_line #(.WIDTH(17), .DEPTH(TREE)) multiplier_delay (
-    .clk_i, .en_i(1'b1), .data_i(scale[16:0]), .data_o(multiplier)
+  logic [17:0]   multiplier;
+  logic [SW-1:0] logit_offset;
+  delay_line #(.WIDTH(18), .DEPTH(TREE)) multiplier_delay (
+    .clk_i, .en_i(1'b1), .data_i(scale[17:0]), .data_o(multiplier)
   );
-  delay_line #(.WIDTH(48), .DEPTH(TREE)) offset_delay (.clk_i, .en_i(1'b1), .data_i(offset_qq), .data_o(logit_offset));
-  logic signed [47:0] logit;
-  logic               fits, unused_sum;
-  mac #(.FAMILY(FAMILY), .A_WIDTH(24), .B_WIDTH(18), .P_WIDTH(48)) logit_scaler (
-    .clk_i, .first_i(1'b0), .a_i(sum[23:0]), .b_i({1'b0, multiplier}), .c_i(logit_offset), .p_o(logit)
+  delay_line #(.WIDTH(SW), .DEPTH(TREE)) offset_delay (.clk_i, .en_i(1'b1), .data_i(offset_qq), .data_o(logit_offset));
+  logic signed [SW-1:0] logit;
+  logic                 fits, unused_sum;
+  mac #(.FAMILY(FAMILY), .A_WIDTH(24), .B_WIDTH(18), .P_WIDTH(SW)) logit_scaler (
+    .clk_i, .first_i(1'b0), .a_i(sum[23:0]), .b_i(multiplier), .c_i(logit_offset), .p_o(logit)
   );
-  assign fits       = logit[47:31] == {17{logit[47]}};
+  assign fits       = logit[SW-1:31] == {(SW - 31) {logit[SW-1]}};
   assign unused_sum = ^{sum[24+:$clog2(POSITIONS)], logit[15:0]};
-  always_ff @(posedge clk_i) logit_o <= fits ? logit[31:16] : {logit[47], {15{~logit[47]}}};
+  always_ff @(posedge clk_i) logit_o <= fits ? logit[31:16] : {logit[SW-1], {15{~logit[SW-1]}}};
 
   // The pass of the words.
   logic [8:0] address_q;
