@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "aggregator/access_config.h"
 #include "core/config/config_address.h"
+#include "core/estimate/categorical.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -54,10 +55,12 @@ fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::Slo
   site.Choose("late", tuning.late, {"count", "revise"},
               config::Hot("revise: fuse late frames in and publish the slot again"));
   site.Choose("method", tuning.method, {"product", "intersection"},
-              config::Hot("intersection: for sources that may be correlated"));
+              config::Hot("intersection: for sources that may be correlated; with classes the log-linear "
+                          "pool"));
   double gate = 0;
   site.Read("gate_probability", gate, {0, 1 - 1e-9},
-            config::Hot("e.g. 0.999: leave out tuples outside this chi-square probability; 0: off"));
+            config::Hot("e.g. 0.999: leave out a tuple that disagrees more with the others than 99.9 % of a "
+                        "consistent source's; 0: off"));
   if (gate > 0) tuning.gate_probability = gate;
   site.Read("track", tuning.track, config::Hot("constant-velocity track of each subject"));
   return tuning;
@@ -72,11 +75,28 @@ estimate::SlotLength ReadSlot(const config::ConfigSection& site) {
   return estimate::SlotLength::FromMs(slot_ms).value_or(estimate::SlotLength());
 }
 
+void ReadClasses(const config::ConfigSection& site, fusion::SiteConfig& fusion) {
+  site.Read("classes", fusion.classes,
+            "the classes whose probabilities the nodes report, in the order of their models; []: they report "
+            "positions");
+  site.Read("prior", fusion.prior, {estimate::kLeastPrior, 1},
+            "probabilities of the classes before anything is received; []: all are equally likely");
+  if (fusion.classes.empty()) return;
+  if (!std::ranges::all_of(fusion.classes, config::IsName)) {
+    site.Fault("classes", "expected names of 1 to 128 bytes without control characters");
+  }
+  if (site.Has("dimension")) {
+    site.Fault("dimension", "a site with classes has none");
+  }
+  fusion.dimension = 0;
+}
+
 SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   SiteSettings site;
   fusion::SiteConfig& fusion = site.fusion;
   section.ReadName("name", fusion.name, "unique; nodes give the same");
-  section.Read("dimension", fusion.dimension, {1, 3}, "of the tuples");
+  section.Read("dimension", fusion.dimension, {1, 3}, "of the positions; a site with classes has none");
+  ReadClasses(section, fusion);
   section.Read("sources", fusion.leaves, "required; the leaf sources of a complete slot");
   // What no hello may carry can never report.
   if (!std::ranges::all_of(fusion.leaves, config::IsName)) {

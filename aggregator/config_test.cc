@@ -47,6 +47,30 @@ TEST(AggregatorConfigTest, TheDefaultsOfASiteFollowItsSlot) {
   EXPECT_EQ(beats.window_slots, 512u);
 }
 
+TEST(AggregatorConfigTest, ASiteHasPositionsOrClasses) {
+  const std::string head = "[[site]]\nname = \"air\"\nsources = [\"roof\"]\n";
+  const auto config =
+      ParseAggregatorConfig(head + "classes = [\"BPSK\", \"QPSK\"]\nprior = [0.25, 0.75]\n", "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const fusion::SiteConfig& site = config->sites[0].fusion;
+  EXPECT_EQ(site.shape(), (estimate::TupleShape{0, 2}));
+  EXPECT_EQ(site.prior, (std::vector<double>{0.25, 0.75}));
+  EXPECT_EQ(ParseAggregatorConfig(head + "classes = []\n", "a.toml")->sites[0].fusion.dimension, 2u);
+
+  const std::string two = head + "classes = [\"BPSK\", \"QPSK\"]\n";
+  EXPECT_THAT(Faults(two + "dimension = 2\n"), HasSubstr("dimension: a site with classes has none"));
+  EXPECT_THAT(Faults(two + "track = true\n"), HasSubstr("track: only positions"));
+  EXPECT_THAT(Faults(two + "prior = [1]\n"), HasSubstr("prior: has 1 probabilities for 2 classes"));
+  EXPECT_THAT(Faults(two + "prior = [0.5, 0.6]\n"), HasSubstr("prior: the probabilities sum to 1.1"));
+  for (const char* bad : {"[0, 1]", "[-1, 2]", "[nan, 1]", "[\"x\", 1]", "0.5"}) {
+    EXPECT_THAT(Faults(two + "prior = " + bad + "\n"), HasSubstr("prior")) << bad;
+  }
+  EXPECT_THAT(Faults(head + "prior = [0.5, 0.5]\n"), HasSubstr("prior: is for a site with classes"));
+  EXPECT_THAT(Faults(head + "classes = [\"BPSK\"]\n"), HasSubstr("2 to 256 classes, found 1"));
+  EXPECT_THAT(Faults(head + "classes = [\"BPSK\", \"BPSK\"]\n"), HasSubstr("\"BPSK\" is named twice"));
+  EXPECT_THAT(Faults(head + "classes = [\"BPSK\", \"\"]\n"), HasSubstr("names of 1 to 128 bytes"));
+}
+
 TEST(AggregatorConfigTest, RefusesASlotOutOfRange) {
   for (const char* slot : {"0", "-1", "0.009", "3600001", "nan", "\"10 ms\""}) {
     EXPECT_THAT(Faults(std::string("[[site]]\nname = \"lab\"\nsources = [\"a\"]\nslot_ms = ") + slot + "\n"),

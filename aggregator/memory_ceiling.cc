@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "aggregator/fusion/slot_ring.h"
+#include "aggregator/fusion/source_table.h"
 #include "aggregator/learning/service/model_budget.h"
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/watch_queue.h"
@@ -32,8 +33,7 @@ constexpr std::uint64_t kHttpConnection = 64 * kKiB;
 constexpr std::uint64_t kHttpAnswer = 8 * kMiB;
 
 std::uint64_t TupleBytes(const fusion::SiteConfig& site) {
-  const std::uint64_t numbers = site.dimension + estimate::TriangleSize(site.dimension);
-  return sizeof(std::uint32_t) + sizeof(float) * numbers;
+  return sizeof(std::uint32_t) + sizeof(float) * site.shape().numbers();
 }
 
 // Each slot that the site admits may wait for the last of its sources. A source of several leaves says of
@@ -42,7 +42,8 @@ std::uint64_t WindowBytes(const fusion::SiteConfig& site) {
   const auto slots = static_cast<std::uint64_t>(fusion::AdmittedSlots(site).value_or(site.window_slots));
   const std::uint64_t frame =
       sizeof(fusion::SlotInput) + site.max_subjects * (TupleBytes(site) + sizeof(fusion::LeafSet) / 2);
-  return site.window_slots * sizeof(fusion::Slot) + slots * site.leaves.size() * frame;
+  const std::uint64_t priors = fusion::SourceTable::kCapacity * site.classes.size() * sizeof(float);
+  return site.window_slots * sizeof(fusion::Slot) + slots * site.leaves.size() * frame + priors;
 }
 
 std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
@@ -69,8 +70,8 @@ std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
     slot = std::max(slot, FusedSlotBytes(each.fusion));
   }
   if (!config.sites.empty()) {
-    terms.push_back(
-        {"slots that wait", windows, "max_age_s, max_lead_s, max_subjects and sources of each [[site]]"});
+    terms.push_back({"slots that wait", windows,
+                     "max_age_s, max_lead_s, max_subjects, sources and classes of each [[site]]"});
     const std::size_t watchers = config.ingest_threads * server::kWatchPlaces;
     terms.push_back({"slots for slow watchers", watchers * publish::WatchQueue::kCapacity * slot,
                      fmt::format("{} watchers with {} slots each, ingest.threads", watchers,

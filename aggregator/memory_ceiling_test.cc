@@ -60,6 +60,7 @@ TEST(MemoryCeilingTest, GrowsWithEachLimitThatAConfigurationRaises) {
   };
   EXPECT_GT(site("max_subjects = 256\n"), site(""));
   EXPECT_GT(site("max_age_s = 4.0\n"), site(""));
+  EXPECT_GT(site("classes = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\"]\n"), site(""));
   EXPECT_GT(site("[federation]\nstore = \"s\"\nmax_model_bytes = 100000000\n"),
             site("[federation]\nstore = \"s\"\n") + 200 * kMiB);
 }

@@ -40,7 +40,11 @@ class ParentLink final : public publish::SlotSink {
     hello.set_site(site.name);
     hello.set_node(parent.node);
     hello.set_boot_id(wire::NewBootId());
-    wire::AddSource(hello, parent.node, site.dimension, site.leaves);
+    if (site.classes.empty()) {
+      wire::AddSource(hello, parent.node, site.dimension, site.leaves);
+    } else {
+      wire::AddClassifier(hello, parent.node, site.leaves, site.classes, site.prior);
+    }
     hello.set_slot_ns(static_cast<std::uint64_t>(site.slot.ns()));
     ASSIGN_OR_RETURN(std::unique_ptr<link::Uplink> uplink,
                      link::Uplink::Create(options, std::move(hello), clock, metrics));

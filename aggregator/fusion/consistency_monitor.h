@@ -1,4 +1,4 @@
-// How far each source's tuples lie from the fusion of the others, in units of the stated uncertainty.
+// How far each source's tuples lie from the fusion of the others, in units of what the source claims.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace tributary::fusion {
 
-// A running mean per source of the normalised innovation squared per dimension. Not thread-safe.
+// A running mean per source of the normalised innovation squared per dimension, or with dimension 1 of the
+// surprise. Not thread-safe.
 class ConsistencyMonitor {
  public:
   // The limit of a single tuple's contribution, so that an outlier does not dominate a whole window.
@@ -20,7 +21,7 @@ class ConsistencyMonitor {
   explicit ConsistencyMonitor(std::uint32_t dimension)
       : dimension_(dimension), largest_(kLargest * dimension) {}
 
-  // Innovations of one source in one slot: their sum (each at most Bounded) and number.
+  // Innovations (or surprises) of one source in one slot: their sum (each at most Bounded) and number.
   void Add(std::uint32_t source, double sum, std::size_t count) {
     if (count == 0) return;
     if (source >= averages_.size()) averages_.resize(source + 1);

@@ -35,7 +35,7 @@ FusionEngine::FusionEngine(SiteConfig config)
       sources_(config_),
       ring_(config_.window_slots),
       front_(config_.window_slots),
-      fusion_(config_),
+      fusion_(SlotFusion::Create(config_)),
       tracks_(tuning_.track ? SubjectTracks::Create(config_) : nullptr) {}
 
 FusionEngine::~FusionEngine() = default;
@@ -68,7 +68,7 @@ absl::StatusOr<SourceHandle> FusionEngine::JoinOne(const SourceDeclaration& decl
   absl::StatusOr<SourceHandle> handle = sources_.Join(declaration, needed);
   if (handle.ok() && replaces) {
     ring_.Forget(*handle);
-    fusion_.Forget(*handle);
+    fusion_->Forget(*handle);
     front_.Forget(*handle);
   }
   return handle;
@@ -170,9 +170,7 @@ OfferResult FusionEngine::Refuse(SourceHandle handle, Refusal refusal) {
 bool FusionEngine::Stage(SourceHandle handle, const estimate::TupleFrame& frame,
                          std::vector<Refusal>& refusals) {
   StageTuples(handle, frame);
-  const bool sound = config_.dimension == 2
-                         ? stage_.planes.Load(frame.means, frame.cholesky)
-                         : estimate::ValidTuples(config_.dimension, frame.means, frame.cholesky);
+  const bool sound = fusion_->Load(frame, sources_[handle], stage_);
   if (sound) {
     if (frame.subjects != sources_[handle].last_subjects) sources_[handle].last_subjects = frame.subjects;
     return true;
@@ -186,7 +184,7 @@ bool FusionEngine::Stage(SourceHandle handle, const estimate::TupleFrame& frame,
   for (const Refusal& refusal : refusals)
     Of(counters_.tuples_refused, refusal.reason) += refusal.subjects.size();
   StageTuples(handle, sound_);
-  if (config_.dimension == 2) stage_.planes.Load(sound_.means, sound_.cholesky);
+  fusion_->Load(sound_, sources_[handle], stage_);
   return true;
 }
 
@@ -207,9 +205,6 @@ void FusionEngine::StageTuples(SourceHandle handle, const estimate::TupleFrame& 
   for (std::size_t row = 0; row < frame.subjects.size() && partial; ++row) {
     stage_.tuple_leaves.push_back(LeavesOfTuple(frame, row, source));
   }
-  if (config_.dimension == 2) return;
-  stage_.means = frame.means;
-  stage_.cholesky = frame.cholesky;
 }
 
 void FusionEngine::Take(Slot& slot, SourceHandle handle) {
@@ -244,7 +239,7 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   fused.epoch = slot.epoch;
   fused.fused_unix_ns = now.unix_ns;
   fused.revision = slot.revision;
-  const SlotTally& tally = fusion_.Fuse(slot.payload->all(), fused);
+  const SlotTally& tally = fusion_->Fuse(slot.payload->all(), fused);
   for (const GatedTuple& tuple : tally.gated) ++sources_[tuple.source].status.tuples_gated;
   out.gated.insert(out.gated.end(), tally.gated.begin(), tally.gated.end());
   Of(counters_.tuples_refused, RefusalReason::kGated) += tally.gated.size();
@@ -275,13 +270,15 @@ void FusionEngine::Drain(FusionTime now, FusedSlots& out) {
 }
 
 absl::Status FusionEngine::Reconfigure(const FusionTuning& tuning) {
-  RETURN_IF_ERROR(Validate(tuning));
+  SiteConfig changed = config_;
+  changed.tuning = tuning;
+  RETURN_IF_ERROR(Validate(changed));
   const runtime::MutexLock lock(mutex_);
   if (!tuning.track) tracks_.reset();
   if (tuning.track && !tracks_) tracks_ = SubjectTracks::Create(config_);
   if (tuning.absent_after_slots == 0) sources_.ExpectAll();
   tuning_ = tuning;
-  fusion_.Configure(tuning);
+  fusion_->Configure(tuning);
   return absl::OkStatus();
 }
 
@@ -297,7 +294,7 @@ std::vector<SourceStatus> FusionEngine::sources() const {
   std::vector<SourceStatus> all;
   for (SourceHandle handle = 0; handle < sources_.size(); ++handle) {
     all.push_back(sources_[handle].status);
-    all.back().consistency = fusion_.consistency(handle);
+    all.back().consistency = fusion_->consistency(handle);
   }
   return all;
 }

@@ -132,7 +132,7 @@ class FusionEngine {
   SourceTable sources_ GUARDED_BY(mutex_);
   SlotRing ring_ GUARDED_BY(mutex_);
   EpochFront front_ GUARDED_BY(mutex_);  // used without max_lead only
-  SlotFusion fusion_ GUARDED_BY(mutex_);
+  const std::unique_ptr<SlotFusion> fusion_ PT_GUARDED_BY(mutex_);
   std::unique_ptr<SubjectTracks> tracks_ GUARDED_BY(mutex_);  // null unless the site tracks
   FusionCounters counters_ GUARDED_BY(mutex_);
 

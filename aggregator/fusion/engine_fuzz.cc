@@ -36,18 +36,35 @@ void Check(bool holds) {
   if (!holds) std::abort();
 }
 
-estimate::TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
+// Mostly probabilities, also zero ones; else any numbers.
+void TakeClasses(Bytes& bytes, estimate::TupleFrame& frame) {
+  if (bytes.Take<std::uint8_t>() >= 0xf0) {
+    for (std::uint32_t c = 0; c < frame.classes; ++c) frame.log_probabilities.push_back(bytes.Take<float>());
+    return;
+  }
+  std::array<float, 4> weights = {};
+  float sum = 0;
+  for (std::uint32_t c = 0; c < frame.classes; ++c) sum += weights[c] = bytes.Take<std::uint8_t>();
+  for (std::uint32_t c = 0; c < frame.classes; ++c) {
+    frame.log_probabilities.push_back(std::log(weights[c] / sum));
+  }
+}
+
+estimate::TupleFrame TakeFrame(Bytes& bytes, estimate::TupleShape of_site) {
   estimate::TupleFrame frame;
   frame.epoch = 1'000'000 + bytes.Take<std::int8_t>();
   frame.revision = bytes.Take<std::uint8_t>() % 3;
-  frame.dimension = dimension;
+  frame.set_shape(of_site);
   const std::size_t n = bytes.Take<std::uint8_t>() % 6;
   const std::uint8_t shape = bytes.Take<std::uint8_t>();
   for (std::size_t i = 0; i < n; ++i) frame.subjects.push_back(bytes.Take<std::uint8_t>() % 8);
-  for (std::size_t i = 0; i < n * dimension + (shape == 1); ++i) frame.means.push_back(bytes.Take<float>());
-  for (std::size_t i = 0; i < n * estimate::TriangleSize(dimension) + (shape == 2); ++i) {
+  for (std::size_t i = 0; i < n * of_site.means() + (shape == 1); ++i)
+    frame.means.push_back(bytes.Take<float>());
+  for (std::size_t i = 0; i < n * of_site.cholesky() + (shape == 2); ++i) {
     frame.cholesky.push_back(bytes.Take<float>());
   }
+  for (std::size_t i = 0; i < n && of_site.classes > 0; ++i) TakeClasses(bytes, frame);
+  if (shape == 3) frame.log_probabilities.push_back(0);
   if (shape & 0x80) {
     for (std::size_t i = 0; i < n; ++i) frame.contributors.push_back(bytes.Take<std::uint8_t>() % 4);
   }
@@ -61,6 +78,13 @@ void CheckSlot(const estimate::FusedSlot& slot) {
   Check(slot.contributors.size() == n && slot.consistency.size() == n);
   for (const float value : slot.means) Check(std::isfinite(value));
   for (const float value : slot.cholesky) Check(std::isfinite(value));
+  Check(slot.log_probabilities.size() == n * slot.classes);
+  for (std::size_t i = 0; i < n && slot.classes > 0; ++i) {
+    double sum = 0;
+    for (std::uint32_t c = 0; c < slot.classes; ++c)
+      sum += std::exp(slot.log_probabilities[i * slot.classes + c]);
+    Check(std::abs(sum - 1) < 1e-4);
+  }
   for (const float value : slot.velocities) Check(std::isfinite(value));
   for (const float value : slot.consistency) Check(!std::isnan(value));
   for (const std::uint64_t leaves : slot.contributors) Check(leaves != 0 && leaves < 8);
@@ -90,10 +114,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (options & 16) site.tuning.method = FusionMethod::kIntersection;
   if (options & 32) site.tuning.gate_probability = 0.9;
   site.tuning.track = (options & 64) != 0;
+  if (slot_choice & 0x80) {
+    site.dimension = 0;
+    site.classes = {"A", "B", "C", "D"};
+    if (slot_choice & 0x40) site.prior = {0.7, 0.1, 0.1, 0.1};
+    site.tuning.track = false;
+  }
   const auto engine = *FusionEngine::Create(site);
   for (const auto& leaves :
        std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"a", "b"}, {"b", "c"}, {"c"}}) {
-    Check(engine->Join({"s" + std::to_string(leaves.size()) + leaves[0], site.dimension, leaves}).ok());
+    Check(
+        engine->Join({"s" + std::to_string(leaves.size()) + leaves[0], site.dimension, leaves, site.classes})
+            .ok());
   }
 
   FusedSlots out;
@@ -107,7 +139,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       now.unix_ns += bytes.Take<std::int16_t>() * (site.slot.ns() / 5);
       engine->Advance(now, out);
     } else {
-      const estimate::TupleFrame frame = TakeFrame(bytes, action == 255 ? 2 : site.dimension);
+      const estimate::TupleFrame frame =
+          TakeFrame(bytes, action == 255 ? estimate::TupleShape() : site.shape());
       const OfferResult result = engine->Offer(action % 6, frame, now, out);
       Check(result.accepted || result.refusals.size() >= 1);
       ++offered;

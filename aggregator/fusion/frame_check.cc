@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/site_config.h"
+#include "core/estimate/categorical.h"
 #include "core/estimate/tuple_planes.h"
 
 namespace tributary::fusion {
@@ -41,24 +42,50 @@ std::optional<Refusal> CheckContributors(const estimate::TupleFrame& frame, std:
   return std::nullopt;
 }
 
+std::optional<RefusalReason> FaultOfClasses(std::span<const float> log_probabilities) {
+  const std::optional<estimate::ProbabilityFault> fault = estimate::FaultOf(log_probabilities);
+  if (!fault) return std::nullopt;
+  return *fault == estimate::ProbabilityFault::kNotFinite ? RefusalReason::kNotFinite
+                                                          : RefusalReason::kNotNormalised;
+}
+
+std::optional<RefusalReason> FaultOfTuple(const estimate::TupleFrame& frame, std::size_t row) {
+  const estimate::TupleShape shape = frame.shape();
+  if (shape.classes > 0)
+    return FaultOfClasses({&frame.log_probabilities[row * shape.classes], shape.classes});
+  const std::span<const float> mean(&frame.means[row * shape.means()], shape.means());
+  const std::span<const float> factor(&frame.cholesky[row * shape.cholesky()], shape.cholesky());
+  const auto finite = [](float value) { return std::isfinite(value); };
+  if (!std::ranges::all_of(mean, finite) || !std::ranges::all_of(factor, finite)) {
+    return RefusalReason::kNotFinite;
+  }
+  if (!estimate::ValidTuples(shape.dimension, mean, factor)) return RefusalReason::kNotPositive;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteConfig& site,
                                   std::size_t leaves) {
   const std::size_t n = frame.subjects.size();
-  if (frame.dimension != site.dimension) {
+  const estimate::TupleShape shape = site.shape();
+  if (frame.shape() != shape) {
     return Refusal{RefusalReason::kShape,
-                   absl::StrCat("dimension is ", frame.dimension, ", must be the site's ", site.dimension)};
+                   absl::StrCat("dimension is ", frame.dimension, " with ", frame.classes,
+                                " classes, must be the site's ", shape.dimension, " with ", shape.classes)};
   }
   if (n > site.max_subjects) {
     return Refusal{RefusalReason::kTooLarge,
                    absl::StrCat("subjects has ", n, " elements, the site admits ", site.max_subjects)};
   }
-  if (frame.means.size() != n * site.dimension) {
-    return WrongLength("means", frame.means.size(), n * site.dimension, n);
+  if (frame.means.size() != n * shape.means()) {
+    return WrongLength("means", frame.means.size(), n * shape.means(), n);
   }
-  if (frame.cholesky.size() != n * estimate::TriangleSize(site.dimension)) {
-    return WrongLength("cholesky", frame.cholesky.size(), n * estimate::TriangleSize(site.dimension), n);
+  if (frame.cholesky.size() != n * shape.cholesky()) {
+    return WrongLength("cholesky", frame.cholesky.size(), n * shape.cholesky(), n);
+  }
+  if (frame.log_probabilities.size() != n * shape.classes) {
+    return WrongLength("log_probabilities", frame.log_probabilities.size(), n * shape.classes, n);
   }
   return CheckContributors(frame, leaves);
 }
@@ -103,33 +130,30 @@ void KeepRows(std::span<const std::uint32_t> rows, estimate::SlotTuples& tuples)
   KeepRows(rows, 1, tuples.subjects);
   KeepRows(rows, tuples.dimension, tuples.means);
   KeepRows(rows, estimate::TriangleSize(tuples.dimension), tuples.cholesky);
+  KeepRows(rows, tuples.classes, tuples.log_probabilities);
 }
 
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
-  const std::size_t n = frame.subjects.size();
-  const std::size_t d = frame.dimension;
-  const std::size_t triangle = estimate::TriangleSize(d);
-  Refusal not_finite{RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite"};
-  Refusal not_positive{RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive"};
-
-  const auto finite = [](float value) { return std::isfinite(value); };
+  std::vector<Refusal> refusals = {
+      {RefusalReason::kNotFinite, frame.classes > 0
+                                      ? "log_probabilities has a value that is NaN or +infinity"
+                                      : "means or cholesky has a value that is NaN or infinite"},
+      {RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive"},
+      {RefusalReason::kNotNormalised,
+       absl::StrCat("log_probabilities: the probabilities of a subject must sum to 1, within ",
+                    estimate::kSumTolerance)}};
   std::vector<std::uint32_t> sound;
-  for (std::uint32_t row = 0; row < n; ++row) {
-    const std::span<const float> mean(&frame.means[row * d], d);
-    const std::span<const float> factor(&frame.cholesky[row * triangle], triangle);
-    if (!std::ranges::all_of(mean, finite) || !std::ranges::all_of(factor, finite)) {
-      not_finite.subjects.push_back(frame.subjects[row]);
-    } else if (!estimate::ValidTuples(d, mean, factor)) {
-      not_positive.subjects.push_back(frame.subjects[row]);
-    } else {
+  for (std::uint32_t row = 0; row < frame.subjects.size(); ++row) {
+    const std::optional<RefusalReason> fault = FaultOfTuple(frame, row);
+    const auto refusal = fault ? std::ranges::find(refusals, *fault, &Refusal::reason) : refusals.end();
+    if (refusal == refusals.end()) {
       sound.push_back(row);
+    } else {
+      refusal->subjects.push_back(frame.subjects[row]);
     }
   }
   KeepRows(sound, frame);
-
-  std::vector<Refusal> refusals;
-  if (!not_finite.subjects.empty()) refusals.push_back(std::move(not_finite));
-  if (!not_positive.subjects.empty()) refusals.push_back(std::move(not_positive));
+  std::erase_if(refusals, [](const Refusal& refusal) { return refusal.subjects.empty(); });
   return refusals;
 }
 

@@ -31,8 +31,8 @@ std::int64_t LeadNs(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfi
 std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                                      std::vector<std::uint32_t>& scratch);
 
-// Refuses tuples with a value that is not finite or with a diagonal that is not positive; `frame` keeps the
-// valid ones, in order. Check the shape first.
+// Refuses tuples with a value that is not finite, with a diagonal that is not positive or with probabilities
+// that do not sum to 1; `frame` keeps the valid ones, in order. Check the shape first.
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame);
 
 // Keeps these rows of `width` values; `rows` ascends.

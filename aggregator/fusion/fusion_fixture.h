@@ -42,7 +42,7 @@ class FusionFixture : public ::testing::Test {
     engine_ = owned_.get();
   }
   void Join(const std::string& name, const std::vector<std::string>& leaves) {
-    const auto handle = engine_->Join({name, site_.dimension, leaves});
+    const auto handle = engine_->Join({name, site_.dimension, leaves, site_.classes});
     ASSERT_TRUE(handle.ok()) << handle.status();
     handles_[name] = *handle;
   }

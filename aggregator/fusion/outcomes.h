@@ -27,8 +27,9 @@ enum class RefusalReason : std::uint8_t {
   kGated = 9,
   kTooLarge = 10,
   kDuplicateSubject = 11,
+  kNotNormalised = 12,
 };
-inline constexpr std::size_t kRefusalReasons = 12;
+inline constexpr std::size_t kRefusalReasons = 13;
 
 struct Refusal {
   RefusalReason reason = RefusalReason::kUnspecified;
@@ -71,8 +72,8 @@ struct SourceStatus {
   std::uint64_t tuples_gated = 0;
   estimate::Epoch last_epoch = 0;
   // Running mean of the normalised innovation squared against the fusion of the others, divided by the
-  // dimension: about 1 for a consistent source, larger for one that claims too much or drifts. 0 until
-  // measured.
+  // dimension, or of the surprise: about 1 for a consistent source, larger for one that claims too much or
+  // drifts. 0 until measured.
   double consistency = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "core/estimate/categorical.h"
 
 namespace tributary::fusion {
 namespace {
@@ -21,8 +22,32 @@ void Check(const FusionTuning& tuning, Faults& faults) {
                absl::StrCat("must lie between 0 and 1, found ", gate));
 }
 
+void CheckDistinct(const std::vector<std::string>& names, std::string_view key, Faults& faults) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    faults.Check(seen.insert(name).second, key, absl::StrCat("\"", name, "\" is named twice"));
+  }
+}
+
 void CheckCount(std::uint32_t count, std::uint32_t most, std::string_view key, Faults& faults) {
   faults.Check(count >= 1 && count <= most, key, absl::StrCat("must be from 1 to ", most, ", found ", count));
+}
+
+void CheckClasses(const SiteConfig& config, Faults& faults) {
+  const auto classes = static_cast<std::uint32_t>(config.classes.size());
+  faults.Check(classes >= estimate::kLeastClasses && classes <= estimate::kMostClasses, "classes",
+               absl::StrCat("expected the names of ", estimate::kLeastClasses, " to ", estimate::kMostClasses,
+                            " classes, found ", classes));
+  CheckDistinct(config.classes, "classes", faults);
+  faults.Check(config.dimension == 0, "dimension", "a site with classes has none");
+  faults.Check(!config.tuning.track, "track", "only positions have tracks, this site has classes");
+  const std::uint64_t numbers = std::uint64_t{classes} * config.max_subjects;
+  faults.Check(numbers <= kMostClassNumbers, "max_subjects",
+               absl::StrCat(config.max_subjects, " subjects of ", classes, " classes are ", numbers,
+                            " numbers, a frame may have ", kMostClassNumbers));
+  if (config.prior.empty()) return;
+  const std::string fault = estimate::PriorFault<double>(config.prior, classes);
+  faults.Check(fault.empty(), "prior", fault);
 }
 
 }  // namespace
@@ -51,16 +76,18 @@ std::uint32_t DefaultWindowSlots(const SiteConfig& config) {
 Faults FaultsOf(const SiteConfig& config) {
   Faults faults;
   Check(config.tuning, faults);
-  CheckCount(config.dimension, 3, "dimension", faults);
+  if (config.classes.empty()) {
+    CheckCount(config.dimension, 3, "dimension", faults);
+    faults.Check(config.prior.empty(), "prior", "is for a site with classes");
+  } else {
+    CheckClasses(config, faults);
+  }
   CheckCount(config.max_subjects, kMostSubjects, "max_subjects", faults);
   CheckCount(config.window_slots, kLargestWindow, "window_slots", faults);
   faults.Check(
       !config.leaves.empty() && config.leaves.size() <= kMaxLeaves, "sources",
       absl::StrCat("expected the names of 1 to ", kMaxLeaves, " sources, found ", config.leaves.size()));
-  std::set<std::string> seen;
-  for (const std::string& leaf : config.leaves) {
-    faults.Check(seen.insert(leaf).second, "sources", absl::StrCat("\"", leaf, "\" is named twice"));
-  }
+  CheckDistinct(config.leaves, "sources", faults);
   faults.Check(config.max_age_ns.value_or(0) >= 0, "max_age_s", "must not be negative");
   faults.Check(config.max_lead_ns.value_or(0) >= 0, "max_lead_s", "must not be negative");
   const std::int64_t admitted = AdmittedSlots(config).value_or(0);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "core/estimate/slot_length.h"
+#include "core/estimate/tuple_frame.h"
 #include "core/status/faults.h"
 
 namespace tributary::fusion {
@@ -37,7 +38,7 @@ enum class LatePolicy {
 
 enum class FusionMethod {
   kProduct,       // conflation: the inputs are independent
-  kIntersection,  // covariance intersection: their correlation is unknown
+  kIntersection,  // covariance intersection or log-linear pool: their correlation is unknown
 };
 
 // Settings that may change while the engine runs.
@@ -49,8 +50,9 @@ struct FusionTuning {
   std::uint32_t absent_after_slots = 0;
   LatePolicy late = LatePolicy::kCount;
   FusionMethod method = FusionMethod::kProduct;
-  // A tuple is left out if its innovation against the fusion of the others lies outside this probability
-  // (chi-square test, e.g. 0.999). Needs at least three contributions: with two nobody can tell which is
+  // A tuple is left out if it lies so far from the fusion of the others as a consistent source's does with a
+  // probability of at most 1 minus this, e.g. 0.999: a chi-square test of the innovation, or with classes
+  // Markov's bound of the surprise. Needs at least three contributions: with two nobody can tell which is
   // wrong.
   std::optional<double> gate_probability;
   bool track = false;  // a constant-velocity track of each subject
@@ -58,7 +60,10 @@ struct FusionTuning {
 
 struct SiteConfig {
   std::string name;
-  std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
+  // Every tuple has 1, 2 or 3 dimensions, or none and the probabilities of these classes, in their order.
+  std::uint32_t dimension = 2;
+  std::vector<std::string> classes = {};
+  std::vector<double> prior = {};   // probabilities of the classes before any tuple; empty: uniform
   std::vector<std::string> leaves;  // the leaf sources (panels) of a complete slot, at most kMaxLeaves
   std::uint32_t max_subjects = 64;  // of a frame
   estimate::SlotLength slot;        // what epochs count
@@ -73,7 +78,12 @@ struct SiteConfig {
   std::optional<std::int64_t> max_lead_ns = 250'000'000;
 
   FusionTuning tuning;
+
+  estimate::TupleShape shape() const { return {dimension, static_cast<std::uint32_t>(classes.size())}; }
 };
+
+// Numbers in one frame of categorical tuples: half of what a message may have by default.
+inline constexpr std::uint64_t kMostClassNumbers = std::uint64_t{128} << 10;
 
 // The largest number of accepted slots; nullopt if one of the two limits is unset.
 std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);

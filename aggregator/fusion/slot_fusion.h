@@ -1,21 +1,20 @@
-// Fuses all tuples of one slot, subject by subject.
+// Fuses all tuples of one slot, subject by subject: where Gaussian and categorical tuples part.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "aggregator/fusion/consistency_monitor.h"
+#include "aggregator/fusion/contribution.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_ring.h"
-#include "core/estimate/conflate_batch.h"
+#include "aggregator/fusion/source_table.h"
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 
-// A tuple that the chi-square gate removed after its frame was accepted.
+// A tuple that the gate removed after its frame was accepted.
 struct GatedTuple {
   std::uint32_t source = 0;  // SourceHandle
   std::uint64_t sequence = 0;
@@ -28,72 +27,43 @@ struct SlotTally {
   std::vector<GatedTuple> gated;
   std::uint64_t redundant = 0;
   std::uint64_t unusable = 0;
+
+  void Clear() {
+    gated.clear();
+    redundant = unusable = 0;
+  }
+  // Counts what became of one contribution of this input.
+  template <class Tuple>
+  void Count(const Contribution<Tuple>& contribution, const SlotInput& input, estimate::Epoch epoch,
+             std::uint32_t subject) {
+    using Fate = typename Contribution<Tuple>::Fate;
+    if (input.fused_before) return;
+    if (contribution.fate == Fate::kRedundant) ++redundant;
+    if (contribution.fate == Fate::kGated) gated.push_back({input.source, input.sequence, epoch, subject});
+  }
 };
 
-// Fuses two-dimensional tuples of independent sources as a batch. Subjects with a gated tuple, overlapping
-// sources and other dimensions go one by one. Both ways agree within the rounding to fp32. Not thread-safe;
-// keeps its buffers.
+// The arithmetic of one kind of tuple. Virtual calls are made once per frame and per slot, never per tuple.
+// Not thread-safe; keeps its buffers, so that slots of independent sources allocate nothing.
 class SlotFusion {
  public:
-  explicit SlotFusion(const SiteConfig& site);
+  // For the kind of the site's tuples. `site` outlives it.
+  static std::unique_ptr<SlotFusion> Create(const SiteConfig& site);
+  virtual ~SlotFusion() = default;
 
-  void Configure(const FusionTuning& tuning);
+  virtual void Configure(const FusionTuning& tuning) = 0;
 
-  // Fills `out` except epoch, fusion time, revision and velocities. The tally is valid until the next call.
-  const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out);
+  // Copies the tuples of a frame of the site's shape to `input`, whose subjects and leaves are set. False if
+  // a tuple is unsound (RemoveUnsoundTuples); the tuples of `input` are then unspecified.
+  virtual bool Load(const estimate::TupleFrame& frame, const SourceEntry& source, SlotInput& input) = 0;
 
-  // The source's mean normalised innovation squared by dimension; 0 before the first measurement.
-  double consistency(std::uint32_t source) const { return monitor_.mean(source); }
+  // Fills `out` except epoch, fusion time and revision. The tally is valid until the next call.
+  virtual const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) = 0;
+
+  // As SourceStatus::consistency.
+  virtual double consistency(std::uint32_t source) const = 0;
   // The number now belongs to another source.
-  void Forget(std::uint32_t source) { monitor_.Forget(source); }
-
- private:
-  // Sets the subjects of `out` and, unless all inputs have the same ones, row_of_.
-  void LayOut(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
-  bool Independent(std::span<const SlotInput> inputs) const;
-
-  void FuseBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
-  // One TuplePlanes per input, with a row for every subject.
-  void AlignRows(std::span<const SlotInput> inputs);
-  // Measures the rows of the batch, and fuses rows with a gated tuple again, one by one.
-  void JudgeBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
-  void WriteContributors(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
-
-  template <int D>
-  void FuseEach(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
-  template <int D>
-  void FuseRow(std::span<const SlotInput> inputs, std::size_t row, estimate::FusedSlot& out);
-  // Removes rows that left the range of fp32: not finite or not positive.
-  void RemoveUnusable(estimate::FusedSlot& out);
-
-  // The input's row for a row of the output, or kMissing.
-  std::uint32_t RowOf(std::size_t input, std::size_t row) const {
-    return agree_ ? static_cast<std::uint32_t>(row) : row_of_[input * rows_ + row];
-  }
-  // The number of inputs that have the subject of the row.
-  std::size_t CountOf(std::span<const SlotInput> inputs, std::size_t row) const {
-    return agree_ ? inputs.size() : present_[row];
-  }
-
-  static constexpr std::uint32_t kMissing = UINT32_MAX;
-
-  const std::uint32_t dimension_;
-  const std::uint32_t contributor_words_;
-  ConsistencyMonitor monitor_;
-  FusionMethod method_ = FusionMethod::kProduct;
-  std::optional<double> gate_;  // chi-square quantile
-
-  // The present slot's.
-  SlotTally tally_;
-  bool agree_ = true;  // all inputs list the same subjects in the same order
-  std::size_t rows_ = 0;
-  std::vector<std::uint32_t> row_of_;                  // [inputs × rows]
-  std::vector<std::uint32_t> present_;                 // [rows]: inputs that have the subject
-  std::vector<const estimate::TuplePlanes*> sources_;  // [inputs]
-  std::vector<estimate::TuplePlanes> aligned_;         // [inputs]
-  estimate::ConflatedBatch batch_;
-  std::vector<bool> refuse_;         // [rows]: the gate has removed a tuple
-  std::vector<std::uint32_t> kept_;  // rows
+  virtual void Forget(std::uint32_t source) = 0;
 };
 
 }  // namespace tributary::fusion

@@ -34,6 +34,7 @@ struct SlotInput {
   estimate::TuplePlanes planes;         // [n] in two dimensions
   std::vector<float> means;             // [n × d] otherwise
   std::vector<float> cholesky;          // [n × d(d+1)/2]
+  std::vector<float> evidence;          // [n × classes] of categorical tuples
 
   const LeafSet& LeavesOf(std::size_t row) const { return tuple_leaves.empty() ? leaves : tuple_leaves[row]; }
 };

@@ -1,13 +1,46 @@
 #include "aggregator/fusion/source_table.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/estimate/categorical.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::fusion {
+namespace {
+
+// The source's tuples are of the site's kind: the same dimension, or the same classes in the same order.
+absl::Status CheckKind(const SourceDeclaration& declaration, const SiteConfig& site) {
+  const std::vector<std::string>& classes = declaration.classes;
+  const auto count = [](const std::vector<std::string>& names) {
+    return names.empty() ? std::string("no classes") : absl::StrCat(names.size(), " classes");
+  };
+  if (classes.size() != site.classes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", count(classes), ", must have the site's ",
+                                                   count(site.classes), site.classes.empty() ? "" : ": ",
+                                                   absl::StrJoin(site.classes, ", ")));
+  }
+  const auto [found, expected] = std::ranges::mismatch(classes, site.classes);
+  if (found != classes.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("class ", found - classes.begin(), " is '", *found,
+                                                   "', must be the site's '", *expected, "'"));
+  }
+  if (declaration.dimension != site.dimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dimension is ", declaration.dimension, ", must be the site's ", site.dimension));
+  }
+  if (declaration.prior.empty()) return absl::OkStatus();
+  const std::string fault = estimate::PriorFault<float>(declaration.prior, classes.size());
+  return fault.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat("prior: ", fault));
+}
+
+}  // namespace
 
 SourceTable::SourceTable(const SiteConfig& site) : site_(site) {
   for (std::size_t i = 0; i < site.leaves.size(); ++i) {
@@ -45,22 +78,14 @@ void SourceTable::ExpectAll() {
 }
 
 absl::Status SourceTable::ReadLeaves(const SourceDeclaration& declaration, SourceEntry& entry) const {
-  const std::string source = absl::StrCat("site '", site_.name, "', source '", declaration.name, "': ");
-  if (declaration.name.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(source, "name is empty"));
-  }
-  if (declaration.dimension != site_.dimension) {
-    return absl::InvalidArgumentError(absl::StrCat(source, "dimension is ", declaration.dimension,
-                                                   ", must be the site's ", site_.dimension));
-  }
-  if (declaration.leaves.empty()) return absl::InvalidArgumentError(absl::StrCat(source, "leaves is empty"));
+  if (declaration.leaves.empty()) return absl::InvalidArgumentError("leaves is empty");
   for (const std::string& leaf : declaration.leaves) {
     const auto found = leaf_by_name_.find(leaf);
     if (found == leaf_by_name_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is not one of the site's"));
+      return absl::InvalidArgumentError(absl::StrCat("leaf '", leaf, "' is not one of the site's"));
     }
     if (entry.leaves[found->second]) {
-      return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is listed twice"));
+      return absl::InvalidArgumentError(absl::StrCat("leaf '", leaf, "' is listed twice"));
     }
     entry.leaves.set(found->second);
     entry.leaf_indices.push_back(found->second);
@@ -68,9 +93,20 @@ absl::Status SourceTable::ReadLeaves(const SourceDeclaration& declaration, Sourc
   return absl::OkStatus();
 }
 
+absl::Status SourceTable::Read(const SourceDeclaration& declaration, SourceEntry& entry) const {
+  const auto read = [&]() -> absl::Status {
+    if (declaration.name.empty()) return absl::InvalidArgumentError("name is empty");
+    RETURN_IF_ERROR(CheckKind(declaration, site_));
+    RETURN_IF_ERROR(ReadLeaves(declaration, entry));
+    for (const float each : declaration.prior) entry.log_prior.push_back(std::log(each));
+    return absl::OkStatus();
+  };
+  return WithContext(absl::StrCat("site '", site_.name, "', source '", declaration.name, "'"), read());
+}
+
 absl::Status SourceTable::Check(const SourceDeclaration& declaration) const {
   SourceEntry entry;
-  return ReadLeaves(declaration, entry);
+  return Read(declaration, entry);
 }
 
 bool SourceTable::MustReplace(const std::string& name) const {
@@ -104,7 +140,7 @@ absl::StatusOr<SourceHandle> SourceTable::PlaceFor(const std::string& name, cons
 absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declaration,
                                                const SourceSet& needed) {
   SourceEntry declared;
-  RETURN_IF_ERROR(ReadLeaves(declaration, declared));
+  RETURN_IF_ERROR(Read(declaration, declared));
   SourceHandle handle = 0;
   if (const auto known = handle_by_name_.find(declaration.name); known != handle_by_name_.end()) {
     handle = known->second;
@@ -116,6 +152,7 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
   SourceEntry& entry = entries_[handle];
   entry.leaves = declared.leaves;
   entry.leaf_indices = std::move(declared.leaf_indices);
+  entry.log_prior = std::move(declared.log_prior);
   ++entry.streams;
   MarkPresent(entry);
   return handle;

@@ -20,6 +20,8 @@ struct SourceDeclaration {
   std::string name;
   std::uint32_t dimension = 2;
   std::vector<std::string> leaves;
+  std::vector<std::string> classes = {};  // of its categorical tuples; dimension is then 0
+  std::vector<float> prior = {};          // probabilities of the classes in its tuples; empty: uniform
 };
 
 // Valid from Join to Leave.
@@ -29,6 +31,7 @@ struct SourceEntry {
   SourceStatus status;  // without the consistency
   LeafSet leaves;
   std::vector<std::uint16_t> leaf_indices;   // in the site, in the order of the declaration
+  std::vector<float> log_prior;              // [classes] that its tuples contain; empty: uniform
   std::vector<std::uint32_t> last_subjects;  // of its last valid frame: they are distinct
   std::size_t streams = 0;                   // that have joined and not left
   std::uint64_t left = 0;                    // ascends with each source that nobody reports any more
@@ -69,7 +72,8 @@ class SourceTable {
   bool Complete(const LeafSet& covered) const { return IsSubset(expected_, covered); }
 
  private:
-  // The declared leaves; InvalidArgument as in Join.
+  // What was declared; InvalidArgument as in Join.
+  absl::Status Read(const SourceDeclaration& declaration, SourceEntry& entry) const;
   absl::Status ReadLeaves(const SourceDeclaration& declaration, SourceEntry& entry) const;
   // Places for names that are no leaves: every leaf has one.
   std::size_t PlacesForOthers() const { return kCapacity - leaves_.size(); }

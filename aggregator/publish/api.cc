@@ -28,8 +28,7 @@ http::HttpResponse NoSuchSite(const SiteTable& sites, const std::string& name) {
 }
 
 v1::WatchResponse SlotOf(const Site& site, const BoardSlot& latest) {
-  const fusion::SiteConfig& config = site.engine().config();
-  return wire::SlotMessage(config.name, latest.slot, config.slot, config.leaves, latest.skipped);
+  return wire::SlotMessage(site.description(), latest.slot, latest.skipped);
 }
 
 void SetByReason(const fusion::ReasonCounts& counts,
@@ -59,7 +58,8 @@ v1::Site SiteMessage(const fusion::FusionEngine& engine) {
   const fusion::SiteConfig& config = engine.config();
   v1::Site site;
   site.set_name(config.name);
-  site.set_dimension(static_cast<std::uint32_t>(config.dimension));
+  site.set_dimension(config.dimension);
+  site.mutable_classes()->Assign(config.classes.begin(), config.classes.end());
   site.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
   SetCounters(engine.counters(), *site.mutable_counters());
   for (const fusion::SourceStatus& each : engine.sources()) {

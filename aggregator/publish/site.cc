@@ -19,7 +19,7 @@ static_assert(fusion::kRefusalReasons == v1::RefusalReason_ARRAYSIZE &&
                   static_cast<int>(RefusalReason::kShape) == v1::REFUSAL_REASON_SHAPE &&
                   static_cast<int>(RefusalReason::kUnknownSource) == v1::REFUSAL_REASON_UNKNOWN_SOURCE &&
                   static_cast<int>(RefusalReason::kLate) == v1::REFUSAL_REASON_LATE &&
-                  static_cast<int>(RefusalReason::kDuplicateSubject) == v1::REFUSAL_REASON_DUPLICATE_SUBJECT,
+                  static_cast<int>(RefusalReason::kNotNormalised) == v1::REFUSAL_REASON_NOT_NORMALISED,
               "the engine's reasons have the numbers of fusion.proto");
 
 const std::vector<double> kLatencyBounds = {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3,
@@ -69,8 +69,9 @@ void CollectCounters(const fusion::FusionCounters& counters, const runtime::Metr
 void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabels& labels,
                    runtime::Reading& reading) {
   reading.Gauge("tributary_source_consistency",
-                "Mean normalised innovation squared by dimension; 1 for a consistent source.", labels,
-                source.consistency);
+                "Mean normalised innovation squared by dimension, or mean surprise of class probabilities; 1 "
+                "for a consistent source, more for one that claims too much.",
+                labels, source.consistency);
   reading.Gauge("tributary_source_last_epoch", "The latest epoch of this source.", labels,
                 static_cast<double>(source.last_epoch));
   reading.Counter("tributary_source_frames_accepted_total", "Frames of this source that were taken.", labels,
@@ -87,6 +88,10 @@ void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabe
 
 Site::Site(std::unique_ptr<fusion::FusionEngine> engine, std::string model_sha256, runtime::Metrics& metrics)
     : engine_(std::move(engine)),
+      description_{.name = engine_->config().name,
+                   .leaves = engine_->config().leaves,
+                   .classes = engine_->config().classes,
+                   .slot = engine_->config().slot},
       model_sha256_(std::move(model_sha256)),
       latency_(metrics.AddHistogram("tributary_fusion_latency_seconds",
                                     "Time from the capture of a slot's earliest contribution to its fusion.",

@@ -14,6 +14,7 @@
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
+#include "core/wire/convert.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::publish {
@@ -26,6 +27,8 @@ class Site {
 
   const std::string& name() const { return engine_->config().name; }
   fusion::FusionEngine& engine() const { return *engine_; }
+  // What its readers are told first.
+  const wire::SiteDescription& description() const { return description_; }
   SlotFeed& feed() { return feed_; }
   const SiteBoard& board() const { return board_; }
 
@@ -50,6 +53,7 @@ class Site {
 
  private:
   const std::unique_ptr<fusion::FusionEngine> engine_;
+  const wire::SiteDescription description_;
   mutable runtime::Mutex mutex_;
   std::string model_sha256_ GUARDED_BY(mutex_);
   SlotFeed feed_;

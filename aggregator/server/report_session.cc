@@ -100,7 +100,11 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
   if (std::optional<StreamRefusal> refusal = CheckAgreement(hello, slot, *site)) return refusal;
   std::vector<fusion::SourceDeclaration> declared;
   for (const v1::Source& source : hello.sources()) {
-    declared.push_back({source.name(), source.dimension(), {source.leaves().begin(), source.leaves().end()}});
+    declared.push_back({.name = source.name(),
+                        .dimension = source.dimension(),
+                        .leaves = {source.leaves().begin(), source.leaves().end()},
+                        .classes = {source.classes().begin(), source.classes().end()},
+                        .prior = {source.prior().begin(), source.prior().end()}});
   }
   if (std::optional<StreamRefusal> refusal = CheckOwner(hello.site(), hello.node(), declared)) return refusal;
   fusion::FusionEngine& engine = site->engine();
@@ -124,7 +128,10 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
   std::vector<Source> sources;
   for (std::size_t i = 0; i < handles->size(); ++i) {
     sources.push_back(
-        {(*handles)[i], {declared[i].dimension, declared[i].leaves.size(), engine.config().max_subjects}});
+        {(*handles)[i], {engine.config().shape(), declared[i].leaves.size(), engine.config().max_subjects}});
+    // Equal to the site's by now: only names and leaves are asked again.
+    declared[i].classes = {};
+    declared[i].prior = {};
   }
   site_ = site;
   node_ = hello.node();

@@ -6,20 +6,22 @@
 
 #include "aggregator/server/report_session.h"
 #include "core/runtime/metrics.h"
+#include "core/wire/hello.h"
 
 namespace tributary::server {
 namespace {
 
-v1::ReportRequest Hello() {
+v1::ReportRequest Hello(bool classes) {
   v1::ReportRequest request;
   v1::Hello& hello = *request.mutable_hello();
-  hello.set_site("lab");
+  hello.set_site(classes ? "air" : "lab");
   hello.set_node("board");
   hello.set_boot_id(std::string(16, 'b'));
-  v1::Source& source = *hello.add_sources();
-  source.set_name("north");
-  source.set_dimension(2);
-  source.add_leaves("north");
+  if (classes) {
+    wire::AddClassifier(hello, "north", {"north"}, {"BPSK", "QPSK"}, {});
+  } else {
+    wire::AddSource(hello, "north", 2, {"north"});
+  }
   return request;
 }
 
@@ -39,10 +41,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const runtime::ManualClock clock{0};
   publish::AggregatorState state{clock};
   state.sites.Add(*fusion::FusionEngine::Create(config), "", metrics);
+  config.name = "air";
+  config.dimension = 0;
+  config.classes = {"BPSK", "QPSK"};
+  state.sites.Add(*fusion::FusionEngine::Create(config), "", metrics);
   ReportSession session(state, std::nullopt);
   fusion::FusedSlots fused;
-  // An even first byte: the peer has sent a valid hello.
-  if (size > 0 && *bytes % 2 == 0) session.Take(Hello(), {0, 0}, fused);
+  // An even first byte: the peer has sent a valid hello, to one of the sites.
+  if (size > 0 && *bytes % 2 == 0) session.Take(Hello((*bytes & 2) != 0), {0, 0}, fused);
   for (std::size_t at = 1; at < size;) {
     const std::size_t length = std::min<std::size_t>(bytes[at], size - at - 1);
     v1::ReportRequest request;

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
 #include "core/runtime/metrics.h"
+#include "core/wire/hello.h"
 
 namespace tributary::server {
 namespace {
@@ -223,6 +225,70 @@ TEST_F(OwnedReportSessionTest, IsOutWhenItsNameIsRefused) {
   const auto refusal = session_->CheckAccess();
   ASSERT_TRUE(refusal.has_value());
   EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("refused in [access]"));
+}
+
+// The site "air", whose receivers tell two modulations apart.
+class CategoricalReportSessionTest : public ReportSessionTest {
+ protected:
+  CategoricalReportSessionTest() {
+    fusion::SiteConfig config;
+    config.name = "air";
+    config.leaves = {"north", "east"};
+    config.dimension = 0;
+    config.classes = {"BPSK", "QPSK"};
+    state_.sites.Add(*fusion::FusionEngine::Create(config), "", metrics_);
+  }
+
+  static v1::ReportRequest HelloOf(const std::vector<std::string>& classes) {
+    v1::ReportRequest request = Hello();
+    request.mutable_hello()->set_site("air");
+    request.mutable_hello()->clear_sources();
+    wire::AddClassifier(*request.mutable_hello(), "north", {"north"}, classes, {});
+    return request;
+  }
+  static v1::ReportRequest FrameOf(std::uint64_t sequence, const std::vector<float>& log_probabilities) {
+    v1::ReportRequest request = Frame(sequence, sequence);
+    request.mutable_frames(0)->clear_means();
+    request.mutable_frames(0)->clear_cholesky();
+    for (const float each : log_probabilities) request.mutable_frames(0)->add_log_probabilities(each);
+    return request;
+  }
+};
+
+TEST_F(CategoricalReportSessionTest, TakesFramesOfTheSitesClasses) {
+  ASSERT_FALSE(Take(HelloOf({"BPSK", "QPSK"})).has_value());
+  ASSERT_FALSE(Take(FrameOf(1, {0, -std::numeric_limits<float>::infinity()})).has_value());
+  EXPECT_EQ(session_->taken_frames(), 1u);
+  EXPECT_EQ(RefusedFor(FrameOf(2, {0})), v1::REFUSAL_REASON_SHAPE);
+  EXPECT_EQ(RefusedFor(FrameOf(3, std::vector<float>(1000, -7))), v1::REFUSAL_REASON_SHAPE);
+  EXPECT_EQ(RefusedFor(Frame(4)), v1::REFUSAL_REASON_SHAPE);
+  EXPECT_EQ(RefusedFor(FrameOf(5, {0, 0})), v1::REFUSAL_REASON_NOT_NORMALISED);
+  EXPECT_EQ(RefusedFor(FrameOf(6, {0, std::nanf("")})), v1::REFUSAL_REASON_NOT_FINITE);
+  EXPECT_EQ(session_->taken_frames(), 1u);
+}
+
+TEST_F(CategoricalReportSessionTest, RefusesOtherClassesAndSaysWhichDiffer) {
+  const auto fault = [&](const v1::ReportRequest& hello) {
+    session_.emplace(state_, std::nullopt);
+    const std::optional<StreamRefusal> refusal = Take(hello);
+    EXPECT_TRUE(refusal && absl::IsInvalidArgument(refusal->status));
+    return refusal ? std::string(refusal->status.message()) : "";
+  };
+  EXPECT_THAT(fault(HelloOf({"QPSK", "BPSK"})), HasSubstr("class 0 is 'QPSK', must be the site's 'BPSK'"));
+  EXPECT_THAT(fault(HelloOf({"BPSK", "QPSK", "GFSK"})), HasSubstr("has 3 classes"));
+  EXPECT_THAT(fault(HelloOf({"BPSK"})), HasSubstr("classes: 1 given"));
+  v1::ReportRequest positions = Hello();
+  positions.mutable_hello()->set_site("air");
+  EXPECT_THAT(fault(positions), HasSubstr("has no classes, must have the site's 2 classes: BPSK, QPSK"));
+  v1::ReportRequest classes = HelloOf({"BPSK", "QPSK"});
+  classes.mutable_hello()->set_site("lab");
+  EXPECT_THAT(fault(classes), HasSubstr("has 2 classes, must have the site's no classes"));
+  v1::ReportRequest mixed = HelloOf({"BPSK", "QPSK"});
+  wire::AddSource(*mixed.mutable_hello(), "east", 2, {"east"});
+  EXPECT_THAT(fault(mixed), HasSubstr("source 'east'"));
+  v1::ReportRequest prior = HelloOf({"BPSK", "QPSK"});
+  prior.mutable_hello()->mutable_sources(0)->add_prior(1);
+  EXPECT_THAT(fault(prior), HasSubstr("prior: has 1 probabilities for 2 classes"));
 }
 
 TEST_F(ReportSessionTest, EndsAStreamWhoseSequenceDoesNotAscend) {

@@ -83,15 +83,11 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
   const std::int64_t began_ns = shared_.state.clock.SteadyNs();
   wire::SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
-  response_.clear_leaves();
-  response_.clear_slot_ns();
-  response_.clear_site();
-  if (!leaves_sent_) {
-    const std::vector<std::string>& leaves = site_->engine().config().leaves;
-    response_.mutable_leaves()->Assign(leaves.begin(), leaves.end());
-    response_.set_slot_ns(static_cast<std::uint64_t>(site_->engine().config().slot.ns()));
-    response_.set_site(site_->name());
-    leaves_sent_ = true;
+  if (described_) {
+    wire::ClearDescription(response_);
+  } else {
+    wire::DescriptionToWire(site_->description(), response_);
+    described_ = true;
   }
   // If another write follows at once, one system call carries both.
   grpc::WriteOptions options;

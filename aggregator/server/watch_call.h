@@ -76,7 +76,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
 
   estimate::FusedSlot next_;    // reused; belongs to the writer, as do those below
   v1::WatchResponse response_;  // reused
-  bool leaves_sent_ = false;
+  bool described_ = false;
 
   Completion started_ = [this](bool ok) { OnStarted(ok); };
   Completion written_ = [this](bool ok) { OnWritten(ok); };

@@ -3,14 +3,10 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <concepts>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -18,12 +14,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/offline/estimate_line.h"
+#include "core/estimate/categorical.h"
 #include "core/estimate/conflation.h"
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/gaussian.h"
-#include "core/estimate/tuple_frame.h"
+#include "core/estimate/log_linear_pool.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -31,123 +31,31 @@
 namespace tributary::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kErrorPrefix = "tributary conflate: ";  // as every command has it
 using Method = ConflateOptions::Method;
 
-// One Gaussian estimate:
-// {"site":"a","epoch":"1","subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
-struct EstimateLine {
-  std::string site;
-  std::uint64_t epoch = 0;
-  std::uint32_t subject = 0;
-  std::string source;
-  std::vector<double> mean;        // [d], m; d is 1, 2 or 3
-  std::vector<double> scale_tril;  // [d(d+1)/2], m: rows of the lower Cholesky factor
-};
-
-absl::Status Fault(const char* field, const std::string& must) {
-  return absl::InvalidArgumentError(absl::StrCat("field '", field, "' ", must));
-}
-
-absl::Status ReadField(const Json& value, const char* field, std::string& to) {
-  if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-    return Fault(field, "must be a string that is not empty");
-  }
-  to = value.get<std::string>();
-  return absl::OkStatus();
-}
-
-// As protobuf's JSON mapping reads it: a number, or its decimal digits as a string.
-std::optional<std::uint64_t> ToInteger(const Json& value) {
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  if (!value.is_string()) return std::nullopt;
-  const std::string& digits = value.get_ref<const std::string&>();
-  std::uint64_t integer = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return integer;
-}
-
-template <std::unsigned_integral T>
-absl::Status ReadField(const Json& value, const char* field, T& to) {
-  constexpr T kLargest = std::numeric_limits<T>::max();
-  const std::optional<std::uint64_t> integer = ToInteger(value);
-  if (!integer || *integer > kLargest) {
-    return Fault(field, absl::StrCat("must be an integer from 0 to ", kLargest));
-  }
-  to = static_cast<T>(*integer);
-  return absl::OkStatus();
-}
-
-absl::Status ReadField(const Json& value, const char* field, std::vector<double>& to) {
-  if (!value.is_array()) return Fault(field, "must be an array of numbers");
-  for (const Json& element : value) {
-    if (!element.is_number() || !std::isfinite(element.get<double>())) {
-      return Fault(field, absl::StrCat("element ", to.size(), " must be a finite number"));
-    }
-    to.push_back(element.get<double>());
-  }
-  return absl::OkStatus();
-}
-
-template <class T>
-absl::Status Read(const Json& object, const char* field, T& to) {
-  const auto found = object.find(field);
-  return found == object.end() ? Fault(field, "is missing") : ReadField(*found, field, to);
-}
-
-absl::Status CheckShape(const EstimateLine& line) {
-  const std::size_t dimension = line.mean.size();
-  if (dimension < 1 || dimension > 3) {
-    return Fault("mean", absl::StrCat("has ", dimension, " elements, must have 1, 2 or 3"));
-  }
-  if (line.scale_tril.size() != estimate::TriangleSize(dimension)) {
-    return Fault("scale_tril",
-                 absl::StrCat("has ", line.scale_tril.size(), " elements, must have ",
-                              estimate::TriangleSize(dimension), " for ", dimension, " dimensions"));
-  }
-  for (std::size_t row = 0; row < dimension; ++row) {
-    const std::size_t diagonal = estimate::TriangleSize(row + 1) - 1;
-    if (!(line.scale_tril[diagonal] > 0)) {
-      return Fault("scale_tril", absl::StrCat("element ", diagonal, " is ", line.scale_tril[diagonal],
-                                              ", must be positive on the diagonal"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// InvalidArgument: not a JSON object, or a field that is missing, of the wrong type, of the wrong length, not
-// finite or not positive on the diagonal; the message names it, and what is allowed. Other fields are
-// ignored.
-absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text) {
-  const Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::InvalidArgumentError("not a JSON object");
-  EstimateLine line;
-  RETURN_IF_ERROR(Read(object, "site", line.site));
-  RETURN_IF_ERROR(Read(object, "epoch", line.epoch));
-  RETURN_IF_ERROR(Read(object, "subject", line.subject));
-  RETURN_IF_ERROR(Read(object, "source", line.source));
-  RETURN_IF_ERROR(Read(object, "mean", line.mean));
-  RETURN_IF_ERROR(Read(object, "scale_tril", line.scale_tril));
-  RETURN_IF_ERROR(CheckShape(line));
-  return line;
-}
-
 // The estimates of one subject in one slot, at least one.
 using Group = std::vector<EstimateLine>;
+
+absl::Status CheckFits(const EstimateLine& line, const EstimateLine& first) {
+  const auto lengths = [](const char* field, const auto& found, const auto& expected) -> absl::Status {
+    if (found.size() == expected.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("field '", field, "' has ", found.size(),
+                                                   " elements, must have ", expected.size(),
+                                                   " as the others of its subject"));
+  };
+  RETURN_IF_ERROR(lengths("mean", line.mean, first.mean));
+  RETURN_IF_ERROR(lengths("log_probabilities", line.log_probabilities, first.log_probabilities));
+  if (line.classes == first.classes) return absl::OkStatus();
+  return absl::InvalidArgumentError("field 'classes' must be equal for all sources of a subject");
+}
 
 absl::Status AddTo(Group& group, EstimateLine line) {
   if (std::ranges::count(group, line.source, &EstimateLine::source) > 0) {
     return absl::AlreadyExistsError(
         absl::StrCat("field 'source': '", line.source, "' has been given for this site, epoch and subject"));
   }
-  if (!group.empty() && line.mean.size() != group[0].mean.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("field 'mean' has ", line.mean.size(),
-                                                   " elements, must have ", group[0].mean.size(),
-                                                   " as the others of its subject"));
-  }
+  if (!group.empty()) RETURN_IF_ERROR(CheckFits(line, group[0]));
   group.push_back(std::move(line));
   return absl::OkStatus();
 }
@@ -162,6 +70,19 @@ estimate::Gaussian<D> ToGaussian(const EstimateLine& line) {
     for (int column = 0; column <= row; ++column) gaussian.cholesky(row, column) = *element++;
   }
   return gaussian;
+}
+
+// What every result begins with.
+nlohmann::ordered_json KeyOf(const Group& group) {
+  const EstimateLine& first = group[0];
+  return {{"site", first.site}, {"epoch", std::to_string(first.epoch)}, {"subject", first.subject}};
+}
+
+std::vector<std::string> ContributorsOf(const Group& group) {
+  std::vector<std::string> contributors;
+  for (const EstimateLine& line : group) contributors.push_back(line.source);
+  std::ranges::sort(contributors);
+  return contributors;
 }
 
 template <int D>
@@ -181,20 +102,47 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
     rows.emplace_back(covariance.row(row).begin(), covariance.row(row).end());
     for (int column = 0; column <= row; ++column) triangle.push_back(fused.cholesky(row, column));
   }
-  std::vector<std::string> contributors;
-  for (const EstimateLine& line : group) contributors.push_back(line.source);
-  std::ranges::sort(contributors);
-
-  const EstimateLine& first = group[0];
-  return nlohmann::ordered_json{
-      {"site", first.site},           {"epoch", std::to_string(first.epoch)},
-      {"subject", first.subject},     {"mean", std::vector<double>(fused.mean.begin(), fused.mean.end())},
-      {"scale_tril", triangle},       {"covariance", rows},
-      {"contributors", contributors},
-  };
+  nlohmann::ordered_json result = KeyOf(group);
+  result["mean"] = std::vector<double>(fused.mean.begin(), fused.mean.end());
+  result["scale_tril"] = triangle;
+  result["covariance"] = rows;
+  result["contributors"] = ContributorsOf(group);
+  return result;
 }
 
-absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, Method method) {
+// `prior`: of the classes, in every input and in the result; empty: uniform.
+absl::StatusOr<nlohmann::ordered_json> FuseClasses(const Group& group, const ConflateOptions& options) {
+  const std::size_t classes = group[0].log_probabilities.size();
+  if (!options.prior.empty()) {
+    const std::string fault = estimate::PriorFault<double>(options.prior, classes);
+    if (!fault.empty()) return absl::InvalidArgumentError(absl::StrCat("--prior ", fault));
+  }
+  const std::vector<double> log_prior = estimate::LogPrior(options.prior, classes);
+  std::vector<std::vector<double>> evidence;
+  std::vector<double> weights;
+  for (const EstimateLine& line : group) {
+    estimate::ToEvidence<double>(line.log_probabilities, log_prior, 1, evidence.emplace_back(classes));
+    weights.push_back(estimate::InformationOf<double>(evidence.back(), log_prior));
+  }
+  estimate::WeighByInformation(weights);
+  std::vector<double> fused = log_prior;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    estimate::AddEvidence<double>(evidence[i], options.method == Method::kProduct ? 1 : weights[i], fused);
+  }
+  estimate::Normalise(fused);
+
+  nlohmann::ordered_json result = KeyOf(group);
+  result["log_probabilities"] = fused;
+  for (double& each : fused) each = std::exp(each);
+  result["probabilities"] = fused;
+  if (!group[0].classes.empty()) result["classes"] = group[0].classes;
+  result["contributors"] = ContributorsOf(group);
+  return result;
+}
+
+absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, const ConflateOptions& options) {
+  if (group[0].categorical()) return FuseClasses(group, options);
+  const Method method = options.method;
   switch (group[0].mean.size()) {
     case 1:
       return Fuse<1>(group, method);
@@ -206,6 +154,17 @@ absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, Method meth
 }
 
 }  // namespace
+
+std::string ReadPrior(const std::string& text, std::vector<double>& prior) {
+  prior.clear();
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    double probability = 0;
+    const std::string fault = ReadNumber(std::string(part), {estimate::kLeastPrior, 1.0}, probability);
+    if (!fault.empty()) return fault;
+    prior.push_back(probability);
+  }
+  return "";
+}
 
 int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const ConflateOptions& options) {
   int exit_code = EX_OK;
@@ -227,7 +186,7 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
     exit_code = EX_DATAERR;
   }
   for (const Group& group : groups) {
-    const absl::StatusOr<nlohmann::ordered_json> fused = FuseGroup(group, options.method);
+    const absl::StatusOr<nlohmann::ordered_json> fused = FuseGroup(group, options);
     if (fused.ok()) {
       out << wire::DumpJson(*fused) << '\n';
       continue;
@@ -243,19 +202,25 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
 
 void AddConflateCommand(Commands& program) {
   auto [command, options] = program.Add<ConflateOptions>(
-      "conflate", "Fuse Gaussian estimates: reads and prints lines of JSON",
+      "conflate", "Fuse positions or class probabilities: reads and prints lines of JSON",
       [](const ConflateOptions& given) {
         return AlreadyReported(RunConflate(std::cin, std::cout, std::cerr, given));
       });
   command.Choice(
       "--method", options.method, {{"intersection", Method::kIntersection}, {"product", Method::kProduct}},
       "How to fuse: product for independent sources, intersection if their correlation is unknown");
+  command
+      .Value("--prior", "P,P,...", "Prior probabilities of the classes, which the inputs contain", "",
+             [&options = options](const std::string& text) { return ReadPrior(text, options.prior); })
+      ->expected(1, static_cast<int>(estimate::kMostClasses));
   command.Examples(
       "Example:\n"
       "  tributary conflate < estimates.jsonl > fused.jsonl\n\n"
       "A line in: {\"site\": \"lab\", \"epoch\": 1, \"subject\": 0, \"source\": \"south\", \"mean\": [x, y], "
-      "\"scale_tril\": [l11, l21, l22]}\nOne line out per subject: mean, scale_tril, covariance, "
-      "contributors. docs/api.md has the keys.");
+      "\"scale_tril\": [l11, l21, l22]}\nor instead of mean and scale_tril: \"log_probabilities\": [...], "
+      "\"classes\": [names, optional]\nOne line out per subject: mean, scale_tril, covariance, contributors; "
+      "or "
+      "log_probabilities, probabilities, classes, contributors. docs/api.md has the keys.");
 }
 
 }  // namespace tributary::cli

@@ -135,12 +135,103 @@ TEST_F(ConflateCommandTest, AResultBeyondTheRangeOfDoubleIsNotWritten) {
   EXPECT_THAT(error_, HasSubstr("beyond the range"));
 }
 
+// Probabilities of three classes.
+class ConflateClassesTest : public ConflateCommandTest {
+ protected:
+  static std::string Classes(const std::string& source, const std::vector<double>& probabilities,
+                             const std::string& rest = "") {
+    nlohmann::json logs = nlohmann::json::array();
+    for (const double each : probabilities) logs.push_back(each > 0 ? std::log(each) : -1e30);
+    return R"({"site":"a","epoch":1,"subject":1,"source":")" + source + R"(","log_probabilities":)" +
+           logs.dump() + rest + "}\n";
+  }
+  void ExpectResult(const std::vector<double>& weights) {
+    ASSERT_EQ(results_.size(), 1u);
+    double sum = 0;
+    for (const double each : weights) sum += each;
+    for (std::size_t c = 0; c < weights.size(); ++c) {
+      EXPECT_NEAR(results_[0]["probabilities"][c].get<double>(), weights[c] / sum, 1e-12);
+      EXPECT_NEAR(std::exp(results_[0]["log_probabilities"][c].get<double>()), weights[c] / sum, 1e-12);
+    }
+  }
+};
+
+TEST_F(ConflateClassesTest, MultipliesIndependentSources) {
+  EXPECT_EQ(Run(Classes("p2", {0.5, 0.3, 0.2}) + Classes("p1", {0.6, 0.1, 0.3})), 0);
+  ExpectResult({0.5 * 0.6, 0.3 * 0.1, 0.2 * 0.3});
+  EXPECT_EQ(results_[0]["contributors"], nlohmann::json({"p1", "p2"}));
+  EXPECT_FALSE(results_[0].contains("classes"));
+  EXPECT_FALSE(results_[0].contains("mean"));
+}
+
+TEST_F(ConflateClassesTest, CountsThePriorOnce) {
+  options_.prior = {0.2, 0.3, 0.5};
+  EXPECT_EQ(Run(Classes("p1", {0.5, 0.3, 0.2}) + Classes("p2", {0.6, 0.1, 0.3})), 0);
+  ExpectResult({0.5 * 0.6 / 0.2, 0.3 * 0.1 / 0.3, 0.2 * 0.3 / 0.5});
+  options_.prior = {0.5, 0.5};
+  EXPECT_EQ(Run(Classes("p1", {0.5, 0.3, 0.2})), 65);
+  EXPECT_THAT(error_, HasSubstr("--prior has 2 probabilities for 3 classes"));
+}
+
+TEST_F(ConflateClassesTest, PoolsIfToldTo) {
+  options_.method = ConflateOptions::Method::kIntersection;
+  EXPECT_EQ(Run(Classes("p1", {0.5, 0.3, 0.2}) + Classes("p2", {0.5, 0.3, 0.2})), 0);
+  ExpectResult({0.5, 0.3, 0.2});
+}
+
+TEST_F(ConflateClassesTest, KeepsTheNamesOfTheClasses) {
+  const std::string names = R"(,"classes":["BPSK","QPSK","GFSK"])";
+  EXPECT_EQ(Run(Classes("p1", {1, 0, 0}, names) + Classes("p2", {0, 1, 0}, names)), 0);
+  EXPECT_EQ(results_[0]["classes"], nlohmann::json({"BPSK", "QPSK", "GFSK"}));
+  ExpectResult({1, 1, std::exp(-20)});
+}
+
+TEST_F(ConflateClassesTest, NamesLineAndFieldOfBadInputAndGoesOn) {
+  const std::string names = R"(,"classes":["BPSK","QPSK","GFSK"])";
+  const std::string head = R"({"site":"a","epoch":1,"subject":1,"source":"p1",)";
+  std::string thousand = "-7";
+  for (int i = 1; i < 1000; ++i) thousand += ",-7";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {head + R"("log_probabilities":[0]})", "field 'log_probabilities' has 1 elements, must have 2 to 256"},
+      {head + R"("log_probabilities":[]})", "field 'log_probabilities' has 0 elements"},
+      {head + R"("log_probabilities":[)" + thousand + "]}", "field 'log_probabilities' has 1000 elements"},
+      {head + R"("log_probabilities":[0,0]})", "field 'log_probabilities' must be the natural logarithms"},
+      {head + R"("log_probabilities":[0.5,-1]})", "field 'log_probabilities' must be the natural logarithms"},
+      {head + R"("log_probabilities":[0,null]})",
+       "field 'log_probabilities' element 1 must be a finite number"},
+      {head + R"("log_probabilities":"x"})", "field 'log_probabilities' must be an array"},
+      {head + R"("log_probabilities":[0,-99]})", "field 'log_probabilities' has 2 elements, must have 3"},
+      {head + R"("mean":[1],"scale_tril":[1]})", "field 'mean' has 1 elements, must have 0"},
+      {Classes("p1", {0.5, 0.3, 0.2}), "field 'classes' must be equal"},
+      {Classes("p1", {0.5, 0.3, 0.2}, R"(,"classes":["GFSK","QPSK","BPSK"])"),
+       "field 'classes' must be equal"},
+      {Classes("p1", {0.5, 0.3, 0.2}, R"(,"classes":["BPSK"])"), "field 'classes' has 1 names for 3"},
+      {Classes("p1", {0.5, 0.3, 0.2}, R"(,"classes":[1,2,3])"), "field 'classes' element 0 must be a text"}};
+  const std::string first = Classes("first", {0.5, 0.3, 0.2}, names);
+  const std::string last = Classes("last", {0.5, 0.3, 0.2}, names);
+  for (const auto& [line, message] : cases) {
+    EXPECT_EQ(Run(first + line + "\n" + last), 65) << line;
+    EXPECT_THAT(error_, HasSubstr("line 2: " + message)) << line;
+    ASSERT_EQ(results_.size(), 1u) << line;
+    EXPECT_EQ(results_[0]["contributors"].size(), 2u) << line;
+  }
+}
+
 TEST_F(ConflateCommandTest, IsASubcommandWithAMethod) {
   CLI::App app;
   int exit_code = 0;
   Commands program(app, exit_code);
   AddConflateCommand(program);
   EXPECT_THROW(app.parse("conflate --method sum"), CLI::ValidationError);
+  EXPECT_THROW(app.parse("conflate --prior 0.5,2"), CLI::ValidationError);
+}
+
+TEST_F(ConflateClassesTest, ReadsAPrior) {
+  EXPECT_EQ(ReadPrior("0.2,0.3,0.5", options_.prior), "");
+  EXPECT_EQ(options_.prior, (std::vector<double>{0.2, 0.3, 0.5}));
+  for (const char* bad : {"", "0.5,", "0.5,x", "0.5,0", "0.5;0.5", "nan", "2"}) {
+    EXPECT_THAT(ReadPrior(bad, options_.prior), HasSubstr("is not allowed")) << bad;
+  }
 }
 
 }  // namespace

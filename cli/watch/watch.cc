@@ -51,7 +51,7 @@ class WatchSession {
 
   WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, Truth truth)
       : options_(std::move(options)), channel_(std::move(channel)), statistics_(std::move(truth)) {
-    latest_.site = options_.watch.site;
+    latest_.site.name = options_.watch.site;
     thread_ = std::jthread([this] { Run(); });
   }
   ~WatchSession() { Stop(); }
@@ -86,7 +86,7 @@ class WatchSession {
  private:
   void Run();
   void SayLink(const absl::Status& link);
-  void Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves);
+  void Take(const wire::WatchedSlot& slot, const wire::SiteDescription& site);
   bool TimeIsOver(std::int64_t steady_ns) const REQUIRES(mutex_) {
     return options_.seconds > 0 && first_steady_ns_ > 0 &&
            static_cast<double>(steady_ns - first_steady_ns_) >= 1e9 * options_.seconds;
@@ -130,7 +130,7 @@ void WatchSession::SayLink(const absl::Status& link) {
   away_ = !link.ok();
 }
 
-void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
+void WatchSession::Take(const wire::WatchedSlot& slot, const wire::SiteDescription& site) {
   const std::int64_t unix_ns = clock_.UnixNs();
   const std::int64_t steady_ns = clock_.SteadyNs();
   {
@@ -140,14 +140,13 @@ void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::st
       enough_.request_stop();
       return;
     }
-    statistics_.Add(slot, leaves.size(), unix_ns, steady_ns);
+    statistics_.Add(slot, site, unix_ns, steady_ns);
     latest_.slot = slot;
-    latest_.leaves = leaves.size();
+    latest_.site = site;
     latest_.latency_us = 1e-3 * static_cast<double>(runtime::ElapsedNs(slot.captured_unix_ns, unix_ns));
   }
   if (options_.print_slots) {
-    const std::string line = wire::MessageJson(
-        wire::SlotMessage(options_.watch.site, slot, slot.length, leaves, slot.skipped_slots));
+    const std::string line = wire::MessageJson(wire::SlotMessage(site, slot, slot.skipped_slots));
     // At once: behind a pipe a slow rate would else stand in the buffer. A reader that has gone ends the
     // watch.
     if (std::printf("%s\n", line.c_str()) < 0 || std::fflush(stdout) != 0) enough_.request_stop();

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "cli/table.h"
 #include "core/estimate/tuple_frame.h"
@@ -36,10 +38,11 @@ struct Judgement {
   double nees;
 };
 
-// Nothing where the truth is not known.
-std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
-                                       const Truth& truth) {
-  const PlanePosition at = truth ? truth(slot.subjects[subject], slot.epoch, slot.length) : std::nullopt;
+// Nothing where the truth is not known, or the estimate is no position.
+std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, estimate::SlotLength length,
+                                       std::size_t subject, const Truth& truth) {
+  if (slot.dimension == 0 || !truth) return std::nullopt;
+  const PlanePosition at = truth(slot.subjects[subject], slot.epoch, length);
   if (!at) return std::nullopt;
   const float* mean = &slot.means[subject * slot.dimension];
   const float* factor = &slot.cholesky[subject * estimate::TriangleSize(slot.dimension)];
@@ -63,28 +66,58 @@ double SigmaCm(const wire::WatchedSlot& slot, std::size_t subject) {
   return 100 * std::sqrt(trace / slot.dimension);
 }
 
-const Table& SubjectTable() {
+const Table& PositionTable() {
   static const Table table({Right("subject", 8), Right("x m", 9), Right("y m", 9), Right("sigma cm"),
                             Right("error cm", 9), Right("consistency", 12), Right("sources", 9)});
   return table;
 }
 
-std::string Row(const WatchView& view, const Truth& truth, std::size_t subject) {
+const Table& ClassTable() {
+  static const Table table({Right("subject", 8), Left("class", 12), Right("probability"),
+                            Left("next class", 12), Right("probability"), Right("consistency", 12),
+                            Right("sources", 9)});
+  return table;
+}
+
+std::string SourcesCell(const WatchView& view, std::size_t subject) {
+  return fmt::format("{}/{}", ContributorCount(view.slot, subject), view.site.leaves.size());
+}
+
+std::string PositionRow(const WatchView& view, const Truth& truth, std::size_t subject) {
   const wire::WatchedSlot& slot = view.slot;
   const float* mean = &slot.means[subject * slot.dimension];
   const double y = slot.dimension > 1 ? double{mean[1]} : 0.0;
-  const auto judgement = JudgeEstimate(slot, subject, truth);
+  const auto judgement = JudgeEstimate(slot, view.site.slot, subject, truth);
   const std::string error = judgement ? fmt::format("{:.2f}", 100 * judgement->error_m) : "-";
-  return SubjectTable().Row(slot.subjects[subject], fmt::format("{:.3f}", mean[0]), fmt::format("{:.3f}", y),
-                            fmt::format("{:.2f}", SigmaCm(slot, subject)), error,
-                            fmt::format("{:.2f}", slot.consistency[subject]),
-                            fmt::format("{}/{}", ContributorCount(slot, subject), view.leaves));
+  return PositionTable().Row(slot.subjects[subject], fmt::format("{:.3f}", mean[0]), fmt::format("{:.3f}", y),
+                             fmt::format("{:.2f}", SigmaCm(slot, subject)), error,
+                             fmt::format("{:.2f}", slot.consistency[subject]), SourcesCell(view, subject));
+}
+
+// The two classes that are likeliest.
+std::string ClassRow(const WatchView& view, std::size_t subject) {
+  const wire::WatchedSlot& slot = view.slot;
+  const std::span<const float> logs(&slot.log_probabilities[subject * slot.classes], slot.classes);
+  std::size_t best = 0;
+  std::size_t next = 1;
+  if (logs[next] > logs[best]) std::swap(best, next);
+  for (std::size_t c = 2; c < logs.size(); ++c) {
+    if (logs[c] > logs[best]) {
+      next = std::exchange(best, c);
+    } else if (logs[c] > logs[next]) {
+      next = c;
+    }
+  }
+  const auto probability = [&](std::size_t c) { return fmt::format("{:.4f}", std::exp(logs[c])); };
+  return ClassTable().Row(slot.subjects[subject], view.site.classes[best], probability(best),
+                          view.site.classes[next], probability(next),
+                          fmt::format("{:.2f}", slot.consistency[subject]), SourcesCell(view, subject));
 }
 
 }  // namespace
 
-void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
-                          std::int64_t received_steady_ns) {
+void WatchStatistics::Add(const wire::WatchedSlot& slot, const wire::SiteDescription& site,
+                          std::int64_t received_unix_ns, std::int64_t received_steady_ns) {
   totals_.skipped_slots += slot.skipped_slots;
   if (slot.revision > 0) {
     ++totals_.revisions;
@@ -99,8 +132,8 @@ void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std
   latency_.Add(runtime::ElapsedNs(slot.captured_unix_ns, received_unix_ns));
   bool complete = true;
   for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
-    complete = complete && ContributorCount(slot, i) == leaves;
-    const auto judgement = JudgeEstimate(slot, i, truth_);
+    complete = complete && ContributorCount(slot, i) == site.leaves.size();
+    const auto judgement = JudgeEstimate(slot, site.slot, i, truth_);
     if (!judgement) continue;
     // Beyond what a site can be: the estimate is as wrong as it can be, and the sum stays finite.
     constexpr double kMaxErrorM = 1e6;
@@ -166,12 +199,15 @@ std::string FiguresLine(const WatchFigures& figures) {
 
 std::vector<std::string> TableLines(const WatchView& view, const Truth& truth) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("site {}   epoch {}   latency {:.0f} us   {}", view.site, view.slot.epoch,
+  lines.push_back(fmt::format("site {}   epoch {}   latency {:.0f} us   {}", view.site.name, view.slot.epoch,
                               view.latency_us, view.note));
   lines.push_back("");
-  lines.push_back(SubjectTable().Heading());
+  const bool classes = view.slot.classes > 0;
+  lines.push_back(classes ? ClassTable().Heading() : PositionTable().Heading());
   const std::size_t rows = std::min(view.slot.subjects.size(), kMaxRows);
-  for (std::size_t i = 0; i < rows; ++i) lines.push_back(Row(view, truth, i));
+  for (std::size_t i = 0; i < rows; ++i) {
+    lines.push_back(classes ? ClassRow(view, i) : PositionRow(view, truth, i));
+  }
   if (rows < view.slot.subjects.size()) {
     lines.push_back(fmt::format("{:>8} {} more", "", view.slot.subjects.size() - rows));
   }

@@ -41,7 +41,7 @@ class WatchStatistics {
  public:
   explicit WatchStatistics(Truth truth) : truth_(std::move(truth)) {}
 
-  void Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
+  void Add(const wire::WatchedSlot& slot, const wire::SiteDescription& site, std::int64_t received_unix_ns,
            std::int64_t received_steady_ns);
 
   WatchFigures figures() const;
@@ -63,10 +63,9 @@ std::string FiguresLine(const WatchFigures& figures);
 
 // What is to be shown at one moment.
 struct WatchView {
-  std::string site;
+  wire::SiteDescription site;
   std::string note;        // e.g. that the link is lost; empty if all is well
   wire::WatchedSlot slot;  // the latest
-  std::size_t leaves = 0;
   double latency_us = 0;   // of that slot
   WatchFigures figures;    // of all slots so far
   double fused_per_s = 0;  // lately

@@ -7,12 +7,11 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "cli/watch/watch_statistics.h"
 #include "core/wire/convert.h"
-#include "core/wire/hello.h"
 
 namespace tributary::cli {
 namespace {
@@ -37,20 +36,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace tributary::cli;
   WatchStatistics statistics(AtOrigin);
   WatchView view;
-  std::vector<std::string> leaves;
   for (std::size_t at = 0; at + 2 <= size;) {
     const std::size_t length = std::min<std::size_t>(bytes[at] | bytes[at + 1] << 8, size - at - 2);
     v1::WatchResponse response;
     const bool parsed = response.ParseFromArray(bytes + at + 2, static_cast<int>(length));
     at += 2 + length;
     if (!parsed) continue;
-    if (response.leaves_size() > 0) leaves.assign(response.leaves().begin(), response.leaves().end());
-    if (const auto slot_length = wire::SlotLengthFromWire("slot_ns", response.slot_ns()); slot_length.ok()) {
-      view.slot.length = *slot_length;
+    if (response.leaves_size() > 0) {
+      auto site = wire::DescriptionFromWire(response);
+      if (!site.ok()) continue;
+      view = {.site = *std::move(site), .note = {}, .slot = {}, .figures = {}};
     }
-    if (!wire::SlotFromWire(response, leaves.size(), view.slot).ok()) continue;
-    statistics.Add(view.slot, leaves.size(), static_cast<std::int64_t>(at), static_cast<std::int64_t>(at));
-    view.leaves = leaves.size();
+    if (!wire::SlotFromWire(response, view.site, view.slot).ok()) continue;
+    statistics.Add(view.slot, view.site, static_cast<std::int64_t>(at), static_cast<std::int64_t>(at));
     view.figures = statistics.figures();
   }
   Draw(view);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -28,8 +29,9 @@ class WatchStatisticsTest : public ::testing::Test {
     slot.captured_unix_ns = 1000;
     return slot;
   }
-  void Add(const wire::WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, 2, at_ns, at_ns); }
+  void Add(const wire::WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, site_, at_ns, at_ns); }
 
+  wire::SiteDescription site_{.name = "lab", .leaves = {"north", "south"}, .classes = {}, .slot = {}};
   WatchStatistics statistics_{AtOrigin};
 };
 
@@ -78,9 +80,9 @@ PlanePosition Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength
 TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
   WatchStatistics statistics(Walking);
   wire::WatchedSlot slot = Slot(3, 0);
-  slot.length = *estimate::SlotLength::FromMs(100);
+  site_.slot = *estimate::SlotLength::FromMs(100);
   slot.epoch = 30;
-  statistics.Add(slot, 2, 2000, 2000);
+  statistics.Add(slot, site_, 2000, 2000);
   EXPECT_NEAR(statistics.figures().max_error_cm, 0, 1e-5);
 }
 
@@ -121,7 +123,7 @@ TEST_F(WatchStatisticsTest, JudgesASlotTheFirstTimeOnly) {
 
 TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
   WatchStatistics blind(Truth{});
-  blind.Add(Slot(1, 1), 2, 2000, 2000);
+  blind.Add(Slot(1, 1), site_, 2000, 2000);
   const auto summary = nlohmann::json::parse(FiguresLine(blind.figures()));
   EXPECT_FALSE(summary.contains("mean_error_cm"));
   EXPECT_EQ(summary["fused_tuples"], 2);
@@ -129,14 +131,44 @@ TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
 
 TEST_F(WatchStatisticsTest, ShowsEachSubjectWithItsErrorAndSources) {
   WatchView view;
-  view.site = "lab";
+  view.site = site_;
   view.slot = Slot(0.03f, 0.04f, false);
-  view.leaves = 2;
   const auto lines = TableLines(view, AtOrigin);
   ASSERT_GE(lines.size(), 5u);
   EXPECT_THAT(lines[3], ::testing::AllOf(::testing::HasSubstr("0.030"), ::testing::HasSubstr("5.00"),
                                          ::testing::HasSubstr("2/2")));
   EXPECT_THAT(lines[4], ::testing::HasSubstr("1/2"));
+}
+
+TEST_F(WatchStatisticsTest, ShowsTheTwoLikeliestClassesOfASubject) {
+  WatchView view;
+  view.site = site_;
+  view.site.classes = {"BPSK", "QPSK", "8PSK\x1b[31m"};
+  view.slot = Slot(0, 0);
+  view.slot.set_shape({.dimension = 0, .classes = 3});
+  view.slot.means.clear();
+  view.slot.cholesky.clear();
+  const float likely = std::log(0.75f);
+  const float less = std::log(0.2f);
+  const float least = std::log(0.05f);
+  view.slot.log_probabilities = {less, likely, least, least, less, likely};
+  const auto lines = TableLines(view, AtOrigin);
+  ASSERT_GE(lines.size(), 5u);
+  EXPECT_THAT(lines[2], ::testing::HasSubstr("class"));
+  EXPECT_THAT(lines[3], ::testing::ContainsRegex("QPSK +0.7500 +BPSK +0.2000"));
+  EXPECT_THAT(lines[4], ::testing::HasSubstr("8PSK\\x1b[31m"));
+  EXPECT_THAT(lines[4], ::testing::HasSubstr("0.7500"));
+}
+
+TEST_F(WatchStatisticsTest, JudgesNoClassAgainstAPosition) {
+  wire::WatchedSlot slot = Slot(0, 0);
+  slot.set_shape({.dimension = 0, .classes = 2});
+  slot.means.clear();
+  slot.cholesky.clear();
+  slot.log_probabilities = {0, -20, 0, -20};
+  Add(slot, 2000);
+  EXPECT_EQ(statistics_.figures().judged, 0u);
+  EXPECT_EQ(statistics_.figures().fused, 2u);
 }
 
 }  // namespace

@@ -175,6 +175,12 @@ void ConfigSection::Read(std::string_view key, std::vector<std::int64_t>& value,
                    "in the array: " + Range(limits), TakeWithin(limits));
 }
 
+void ConfigSection::Read(std::string_view key, std::vector<double>& value, RealLimits limits,
+                         Help help) const {
+  node_->ReadArray(key, value, help, {.type = "array of numbers", .limits = Bounds(limits)},
+                   "in the array: " + Range(limits), TakeWithin(limits));
+}
+
 void ConfigSection::ReadName(std::string_view key, std::string& value, Help help) const {
   Read(key, value, Required(help));
   if (value.empty() || IsName(value)) return;

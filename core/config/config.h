@@ -88,6 +88,8 @@ class ConfigSection {
   void Read(std::string_view key, std::vector<std::int64_t>& value, IntegerLimits limits = {},
             Help help = {}) const;
 
+  void Read(std::string_view key, std::vector<double>& value, RealLimits limits = {}, Help help = {}) const;
+
   // An integer of another type, which holds the limits.
   template <std::integral T>
   void Read(std::string_view key, T& value, IntegerLimits limits = {}, Help help = {}) const {

@@ -11,8 +11,8 @@
 #include "core/link/channel.h"
 #include "core/link/spool/reconnect.h"
 #include "core/runtime/clock.h"
+#include "core/status/macros.h"
 #include "core/wire/convert.h"
-#include "core/wire/hello.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -21,13 +21,10 @@ namespace {
 
 constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
 
-// Reads what the first response says of the site.
-absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string>& leaves,
-                      estimate::SlotLength& length) {
-  leaves.assign(response.leaves().begin(), response.leaves().end());
-  const absl::StatusOr<estimate::SlotLength> slot = wire::SlotLengthFromWire("slot_ns", response.slot_ns());
-  if (!slot.ok()) return absl::DataLossError(slot.status().message());
-  length = *slot;
+absl::Status TakeSite(const std::string& name, const v1::WatchResponse& response,
+                      wire::SiteDescription& site) {
+  ASSIGN_OR_RETURN(site, wire::DescriptionFromWire(response));
+  site.name = name;  // an older release does not say it
   return absl::OkStatus();
 }
 
@@ -47,19 +44,19 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   if (connected) on_link(absl::OkStatus());
   v1::WatchResponse response;
   wire::WatchedSlot slot;
-  std::vector<std::string> leaves;
+  wire::SiteDescription site;
   while (reader->Read(&response)) {
     if (!std::exchange(connected, true)) on_link(absl::OkStatus());
     absl::Status status;
-    if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
+    if (response.leaves_size() > 0) status = TakeSite(options.site, response, site);
     if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
-    if (status.ok()) status = wire::SlotFromWire(response, leaves.size(), slot);
+    if (status.ok()) status = wire::SlotFromWire(response, site, slot);
     if (!status.ok()) {
       context.TryCancel();
       reader->Finish();
       return status;
     }
-    on_slot(slot, leaves);
+    on_slot(slot, site);
   }
   return wire::StreamEnd(reader->Finish());
 }

@@ -19,8 +19,8 @@ struct WatchOptions {
   double max_rate_hz = 0;  // 0: every slot
 };
 
-// Called on the thread that watches. `leaves`: the site's leaf sources, in the order of the contributor bits.
-using OnSlot = std::function<void(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves)>;
+// Called on the thread that watches.
+using OnSlot = std::function<void(const wire::WatchedSlot& slot, const wire::SiteDescription& site)>;
 // OK: a stream was admitted. An error: it was lost with it and will be replaced. The first is OK, and the two
 // take turns.
 using OnLink = std::function<void(const absl::Status& link)>;

@@ -12,6 +12,9 @@ namespace {
 // The message size for a backlog: large enough for the wire, small enough (25 kB of 16 tuples) for a quick
 // acknowledgement.
 constexpr std::size_t kBacklogFramesPerMessage = 64;
+// A message ends with the frame that exceeds this. Together they stay below the 1 MiB that an aggregator
+// takes by default (ingest.max_message_bytes): a larger message would be refused again after each reconnect.
+constexpr std::size_t kMostMessageBytes = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -61,7 +64,10 @@ bool WriteSide::Write(ReportStream& stream) {
   const std::int64_t now_ns = clock_.SteadyNs();
   const std::size_t most = std::max(frames_per_message_, kBacklogFramesPerMessage);
   request_.mutable_frames()->Clear();
-  while (static_cast<std::size_t>(request_.frames_size()) < most && spool_.Take(now_ns, taken_)) {
+  std::size_t bytes = 0;
+  while (static_cast<std::size_t>(request_.frames_size()) < most && bytes < kMostMessageBytes &&
+         spool_.Take(now_ns, taken_)) {
+    bytes += taken_.payload_bytes();
     wire::FrameToWire(taken_, *request_.add_frames());
   }
   if (request_.frames_size() == 0) return false;

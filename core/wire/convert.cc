@@ -4,6 +4,9 @@
 
 #include <initializer_list>
 
+#include "core/estimate/categorical.h"
+#include "core/wire/hello.h"
+
 namespace tributary::wire {
 namespace {
 
@@ -29,6 +32,7 @@ void TuplesToWire(const estimate::SlotTuples& tuples, Message& wire) {
   CopyToWire(tuples.subjects, wire.mutable_subjects());
   CopyToWire(tuples.means, wire.mutable_means());
   CopyToWire(tuples.cholesky, wire.mutable_cholesky());
+  CopyToWire(tuples.log_probabilities, wire.mutable_log_probabilities());
   CopyToWire(tuples.contributors, wire.mutable_contributors());
 }
 
@@ -40,6 +44,7 @@ void TuplesFromWire(const Message& wire, estimate::SlotTuples& tuples) {
   CopyFromWire(wire.subjects(), tuples.subjects);
   CopyFromWire(wire.means(), tuples.means);
   CopyFromWire(wire.cholesky(), tuples.cholesky);
+  CopyFromWire(wire.log_probabilities(), tuples.log_probabilities);
   CopyFromWire(wire.contributors(), tuples.contributors);
 }
 
@@ -94,15 +99,16 @@ std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits&
   const bool names_contributors = wire.contributors_size() > 0;
   std::optional<std::string> fault = LengthFault(
       n,
-      {{"means", wire.means_size(), limits.dimension},
-       {"cholesky", wire.cholesky_size(), estimate::TriangleSize(limits.dimension)},
+      {{"means", wire.means_size(), limits.shape.means()},
+       {"cholesky", wire.cholesky_size(), limits.shape.cholesky()},
+       {"log_probabilities", wire.log_probabilities_size(), limits.shape.classes},
        {"contributors", wire.contributors_size(), names_contributors ? ContributorWords(limits.leaves) : 0}});
   if (!fault && names_contributors) fault = ContributorFault(wire, limits.leaves);
   if (fault) return WireFault{v1::REFUSAL_REASON_SHAPE, *std::move(fault)};
 
   frame.sequence = wire.sequence();
   frame.source = wire.source();
-  frame.dimension = limits.dimension;
+  frame.set_shape(limits.shape);
   TuplesFromWire(wire, frame);
   return std::nullopt;
 }
@@ -115,35 +121,64 @@ void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire) {
   CopyToWire(slot.velocities, wire.mutable_velocities());
 }
 
-v1::WatchResponse SlotMessage(const std::string& site, const estimate::FusedSlot& slot,
-                              estimate::SlotLength length, const std::vector<std::string>& leaves,
+void DescriptionToWire(const SiteDescription& site, v1::WatchResponse& wire) {
+  wire.set_site(site.name);
+  wire.mutable_leaves()->Assign(site.leaves.begin(), site.leaves.end());
+  wire.mutable_classes()->Assign(site.classes.begin(), site.classes.end());
+  wire.set_slot_ns(static_cast<std::uint64_t>(site.slot.ns()));
+}
+
+void ClearDescription(v1::WatchResponse& wire) {
+  wire.clear_site();
+  wire.clear_leaves();
+  wire.clear_classes();
+  wire.clear_slot_ns();
+}
+
+absl::StatusOr<SiteDescription> DescriptionFromWire(const v1::WatchResponse& wire) {
+  const absl::StatusOr<estimate::SlotLength> slot = SlotLengthFromWire("slot_ns", wire.slot_ns());
+  if (!slot.ok()) return absl::DataLossError(slot.status().message());
+  const auto classes = static_cast<std::size_t>(wire.classes_size());
+  if (classes != 0 && (classes < estimate::kLeastClasses || classes > estimate::kMostClasses)) {
+    return absl::DataLossError(fmt::format("classes: {} given, expected none or {} to {}", classes,
+                                           estimate::kLeastClasses, estimate::kMostClasses));
+  }
+  return SiteDescription{.name = wire.site(),
+                         .leaves = {wire.leaves().begin(), wire.leaves().end()},
+                         .classes = {wire.classes().begin(), wire.classes().end()},
+                         .slot = *slot};
+}
+
+v1::WatchResponse SlotMessage(const SiteDescription& site, const estimate::FusedSlot& slot,
                               std::uint64_t skipped_slots) {
   v1::WatchResponse response;
   SlotToWire(slot, *response.mutable_slot());
   response.set_skipped_slots(skipped_slots);
-  response.mutable_leaves()->Assign(leaves.begin(), leaves.end());
-  response.set_slot_ns(static_cast<std::uint64_t>(length.ns()));
-  response.set_site(site);
+  DescriptionToWire(site, response);
   return response;
 }
 
-absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot) {
+absl::Status SlotFromWire(const v1::WatchResponse& wire, const SiteDescription& site, WatchedSlot& slot) {
   const v1::FusedSlot& fused = wire.slot();
-  const std::size_t d = fused.dimension();
-  if (d < 1 || d > 3) {
-    return absl::DataLossError(fmt::format("fused slot: dimension: {}, expected 1, 2 or 3", d));
+  const estimate::TupleShape shape = {fused.dimension(), static_cast<std::uint32_t>(site.classes.size())};
+  const bool known = shape.classes > 0 ? shape.dimension == 0 : shape.dimension >= 1 && shape.dimension <= 3;
+  if (!known) {
+    return absl::DataLossError(fmt::format("fused slot: dimension: {}, expected {}", shape.dimension,
+                                           shape.classes > 0 ? "0, as the site has classes" : "1, 2 or 3"));
   }
-  const std::size_t words = ContributorWords(leaves);
-  const std::optional<std::string> fault = LengthFault(
-      fused.subjects_size(), {{"means", fused.means_size(), d},
-                              {"cholesky", fused.cholesky_size(), estimate::TriangleSize(d)},
-                              {"contributors", fused.contributors_size(), words},
-                              {"consistency", fused.consistency_size(), 1},
-                              {"velocities", fused.velocities_size(), fused.velocities_size() > 0 ? d : 0}});
+  const std::size_t words = ContributorWords(site.leaves.size());
+  const std::optional<std::string> fault =
+      LengthFault(fused.subjects_size(),
+                  {{"means", fused.means_size(), shape.means()},
+                   {"cholesky", fused.cholesky_size(), shape.cholesky()},
+                   {"log_probabilities", fused.log_probabilities_size(), shape.classes},
+                   {"contributors", fused.contributors_size(), words},
+                   {"consistency", fused.consistency_size(), 1},
+                   {"velocities", fused.velocities_size(), fused.velocities_size() > 0 ? shape.means() : 0}});
   if (fault) return absl::DataLossError(fmt::format("fused slot: {}", *fault));
 
   slot.fused_unix_ns = fused.fused_unix_ns();
-  slot.dimension = fused.dimension();
+  slot.set_shape(shape);
   slot.contributor_words = static_cast<std::uint32_t>(words);
   slot.skipped_slots = wire.skipped_slots();
   TuplesFromWire(fused, slot);

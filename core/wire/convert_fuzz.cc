@@ -24,12 +24,13 @@ void ReadRequest(const v1::ReportRequest& request) {
   constexpr int kMaxFrames = 1024;  // a session refuses a message with more before it reads one
   for (int i = 0; i < std::min(request.frames_size(), kMaxFrames); ++i) {
     const v1::Frame& sent = request.frames(i);
-    for (const FrameLimits limits :
-         {FrameLimits{1, 1, 16}, FrameLimits{2, 64, 64}, FrameLimits{3, 256, 4096}}) {
+    for (const FrameLimits limits : {FrameLimits{{1}, 1, 16}, FrameLimits{{2}, 64, 64},
+                                     FrameLimits{{3}, 256, 4096}, FrameLimits{{0, 10}, 2, 64}}) {
       if (FrameFromWire(sent, limits, frame).has_value()) continue;
       const std::size_t n = frame.subjects.size();
-      Require(n <= limits.max_subjects && frame.means.size() == n * limits.dimension);
-      Require(frame.cholesky.size() == n * estimate::TriangleSize(limits.dimension));
+      Require(n <= limits.max_subjects && frame.means.size() == n * limits.shape.means());
+      Require(frame.cholesky.size() == n * limits.shape.cholesky());
+      Require(frame.log_probabilities.size() == n * limits.shape.classes);
       FrameToWire(frame, wire);
       Require(!FrameFromWire(wire, limits, frame).has_value() && frame.sequence == sent.sequence());
     }
@@ -38,10 +39,15 @@ void ReadRequest(const v1::ReportRequest& request) {
 
 void ReadResponse(const v1::WatchResponse& response) {
   WatchedSlot slot;
-  for (const std::size_t leaves : {std::size_t{1}, static_cast<std::size_t>(response.leaves_size())}) {
-    if (!SlotFromWire(response, leaves, slot).ok()) continue;
+  SiteDescription small;
+  small.leaves = {"a"};
+  for (const absl::StatusOr<SiteDescription>& site :
+       {absl::StatusOr<SiteDescription>(small), DescriptionFromWire(response)}) {
+    if (!site.ok() || !SlotFromWire(response, *site, slot).ok()) continue;
     Require(slot.consistency.size() == slot.subjects.size());
     Require(slot.contributors.size() == slot.subjects.size() * slot.contributor_words);
+    Require(slot.log_probabilities.size() == slot.subjects.size() * site->classes.size());
+    Require(slot.means.size() == slot.subjects.size() * slot.shape().means());
   }
 }
 

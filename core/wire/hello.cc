@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "core/estimate/categorical.h"
 #include "core/status/macros.h"
 #include "core/wire/fields.h"
 
@@ -22,22 +23,43 @@ absl::Status CheckCount(std::string_view field, int count, int max) {
   return absl::InvalidArgumentError(fmt::format("{}: {} given, expected 1 to {}", field, count, max));
 }
 
+using Names = google::protobuf::RepeatedPtrField<std::string>;
+
+absl::Status CheckNames(std::string_view field, const Names& listed) {
+  std::set<std::string_view> names;
+  for (const std::string& each : listed) {
+    RETURN_IF_ERROR(CheckName(field, each));
+    if (!names.insert(each).second) {
+      return absl::InvalidArgumentError(fmt::format("{}: \"{}\" is listed twice", field, each));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckClasses(std::string_view field, const v1::Source& source) {
+  const auto classes = static_cast<std::size_t>(source.classes_size());
+  if (classes < estimate::kLeastClasses || classes > estimate::kMostClasses) {
+    return absl::InvalidArgumentError(fmt::format("{}.classes: {} given, expected {} to {}", field, classes,
+                                                  estimate::kLeastClasses, estimate::kMostClasses));
+  }
+  if (source.dimension() != 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}.dimension: {}, expected 0 with classes", field, source.dimension()));
+  }
+  return CheckNames(fmt::format("{}.classes", field), source.classes());
+}
+
 absl::Status CheckSource(std::string_view field, const v1::Source& source) {
   RETURN_IF_ERROR(CheckName(fmt::format("{}.name", field), source.name()));
-  if (source.dimension() < 1 || source.dimension() > 3) {
+  if (source.classes_size() > 0) {
+    RETURN_IF_ERROR(CheckClasses(field, source));
+  } else if (source.dimension() < 1 || source.dimension() > 3) {
     return absl::InvalidArgumentError(
         fmt::format("{}.dimension: {}, expected 1, 2 or 3", field, source.dimension()));
   }
   const std::string leaves = fmt::format("{}.leaves", field);
   RETURN_IF_ERROR(CheckCount(leaves, source.leaves_size(), kMaxLeaves));
-  std::set<std::string_view> names;
-  for (const std::string& leaf : source.leaves()) {
-    RETURN_IF_ERROR(CheckName(leaves, leaf));
-    if (!names.insert(leaf).second) {
-      return absl::InvalidArgumentError(fmt::format("{}: \"{}\" is listed twice", leaves, leaf));
-    }
-  }
-  return absl::OkStatus();
+  return CheckNames(leaves, source.leaves());
 }
 
 }  // namespace
@@ -58,6 +80,14 @@ void AddSource(v1::Hello& hello, const std::string& name, std::uint32_t dimensio
   source.set_name(name);
   source.set_dimension(dimension);
   source.mutable_leaves()->Assign(leaves.begin(), leaves.end());
+}
+
+void AddClassifier(v1::Hello& hello, const std::string& name, const std::vector<std::string>& leaves,
+                   const std::vector<std::string>& classes, const std::vector<double>& prior) {
+  AddSource(hello, name, 0, leaves);
+  v1::Source& source = *hello.mutable_sources()->rbegin();
+  source.mutable_classes()->Assign(classes.begin(), classes.end());
+  for (const double each : prior) source.add_prior(static_cast<float>(each));
 }
 
 absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello) {

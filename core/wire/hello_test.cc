@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <string>
 
 namespace tributary::wire {
 namespace {
@@ -62,11 +63,32 @@ TEST_F(HelloTest, NamesTheFieldAtFault) {
               HasSubstr("hello.sources[0].leaves: 0 given"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(1)->set_leaves(1, "b1"); }),
               HasSubstr("listed twice"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(0)->set_dimension(0); }),
+              HasSubstr("hello.sources[0].dimension: 0, expected 1, 2 or 3"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_model()->set_sha256("x"); }),
               HasSubstr("hello.model.sha256"));
   for (const std::uint64_t absurd : {std::uint64_t{1}, std::uint64_t{9'999}, std::uint64_t{3'600'000'000'001},
                                      std::numeric_limits<std::uint64_t>::max()}) {
     EXPECT_THAT(FaultOf([absurd](v1::Hello& h) { h.set_slot_ns(absurd); }), HasSubstr("hello.slot_ns: "));
+  }
+}
+
+TEST_F(HelloTest, NamesTheClassesAtFault) {
+  AddClassifier(hello_, "c", {"c"}, {"BPSK", "QPSK"}, {0.5, 0.5});
+  ASSERT_TRUE(CheckHello(hello_).ok());
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(2)->set_dimension(2); }),
+              HasSubstr("hello.sources[2].dimension: 2, expected 0 with classes"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(2)->mutable_classes()->RemoveLast(); }),
+              HasSubstr("hello.sources[2].classes: 1 given, expected 2 to 256"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) {
+                for (int i = 0; i < 998; ++i) h.mutable_sources(2)->add_classes(std::to_string(i));
+              }),
+              HasSubstr("hello.sources[2].classes: 1000 given"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(2)->add_classes("BPSK"); }),
+              HasSubstr("\"BPSK\" is listed twice"));
+  for (const std::string& name : {std::string(), std::string(129, 'a'), std::string("a\x1b[31m")}) {
+    EXPECT_THAT(FaultOf([&name](v1::Hello& h) { h.mutable_sources(2)->add_classes(name); }),
+                HasSubstr("hello.sources[2].classes: "));
   }
 }
 

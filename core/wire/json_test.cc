@@ -42,8 +42,8 @@ TEST(MessageJsonTest, DescribesTheSiteBesideEachSlot) {
   slot.cholesky = {1, 0, 1, 2, 0.5f, 2};
   slot.contributors = {3, 2};
   slot.consistency = {1, 0};
-  const json printed =
-      json::parse(MessageJson(SlotMessage("lab", slot, estimate::SlotLength(), {"north", "south"}, 4)));
+  const SiteDescription site{.name = "lab", .leaves = {"north", "south"}, .classes = {}, .slot = {}};
+  const json printed = json::parse(MessageJson(SlotMessage(site, slot, 4)));
   EXPECT_EQ(printed["site"], "lab");
   EXPECT_EQ(printed["slot_ns"], "500000");
   EXPECT_EQ(printed["skipped_slots"], "4");

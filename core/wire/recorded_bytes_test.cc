@@ -54,6 +54,29 @@ TEST(RecordedBytesTest, ReadsAWatchResponse) {
           slot_ns: 500000)");
 }
 
+TEST(RecordedBytesTest, ReadsAReportOfClasses) {
+  Expect<v1::ReportRequest>(
+      "0a460a036169721204726f6f661a103031323334353637383961626364656622200a04726f6f661a04726f6f6622"
+      "044250534b22045150534b2a080000803e0000403f3080ade204121f0801108085e7889105190140d820d94b7a18"
+      "320107520800000000000080ff",
+      R"(
+          hello { site: "air" node: "roof" boot_id: "0123456789abcdef" sources { name: "roof"
+          leaves: "roof" classes: "BPSK" classes: "QPSK" prior: 0.25 prior: 0.75 } slot_ns: 10000000 }
+          frames { sequence: 1 epoch: 176380560000 captured_unix_ns: 1763805600000000001 source: 0
+          subjects: 7 log_probabilities: 0 log_probabilities: -inf })");
+}
+
+TEST(RecordedBytesTest, ReadsAWatchResponseOfClasses) {
+  Expect<v1::WatchResponse>(
+      "0a36088085e7889105110140d820d94b7a18190340d820d94b7a183201074a080100000000000000520400"
+      "00803f6208000000bf000080bf1a04726f6f662080ade2042a0361697232044250534b32045150534b",
+      R"(
+          slot { epoch: 176380560000 captured_unix_ns: 1763805600000000001
+          fused_unix_ns: 1763805600000000003 subjects: 7 contributors: 1 consistency: 1
+          log_probabilities: -0.5 log_probabilities: -1 } leaves: "roof" slot_ns: 10000000 site: "air"
+          classes: "BPSK" classes: "QPSK")");
+}
+
 TEST(RecordedBytesTest, ReadsAListNodesResponse) {
   Expect<v1::ListNodesResponse>(
       "0a630a036c61621205736f7574681801210140d820d94b7a18288180808080808010300238034205736f75746842"

@@ -222,6 +222,9 @@ def frames():
         "count_sources": many(1, 4),
         "count_leaves": many(1, 4, 3),
         "count_watched_leaves": many(3),
+        "count_classes": many(1, 4, 4),
+        "count_watched_classes": many(6),
+        "size_probabilities": field(2, field(10, bytes(MAX_BYTES - 32))),
     }
 
 
@@ -272,6 +275,10 @@ def json_lines():
         "depth_objects": fill(b'{"a":', b"\0"),
         "count_lines": fill(b"{}\n", b"\0"),
         "count_estimates": fill(b'{"mean":[1],"covariance":[[1]]}\n', b"\0"),
+        "count_classes": fill(b"-1,", b'\0{"site":"a","epoch":1,"subject":1,"source":"p","log_probabilities":[', b"-1]}"),
+        "count_class_names": fill(
+            b'"a",', b'\2{"site":"a","epoch":1,"subject":1,"source":"p","log_probabilities":[0,-99],"classes":[', b'"a"]}'
+        ),
     }
 
 

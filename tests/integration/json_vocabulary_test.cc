@@ -307,6 +307,23 @@ TEST_F(JsonVocabularyTest, ConflateReadsAndPrintsTheKeysOfThePage) {
   }
 }
 
+TEST_F(JsonVocabularyTest, ConflateReadsAndPrintsTheKeysOfClassesOnThePage) {
+  json line = {{"site", "a"},
+               {"epoch", "7"},
+               {"subject", 1},
+               {"source", "p"},
+               {"classes", {"BPSK", "QPSK"}},
+               {"log_probabilities", {0, -1e30}}};
+  ExpectAsOnThePage("Classes to conflate", {line});
+  const auto [exit_code, printed] = Conflate(line);
+  EXPECT_EQ(exit_code, 0);
+  ExpectAsOnThePage("Conflated classes", Lines(printed));
+  line.erase("classes");
+  EXPECT_EQ(Conflate(line).first, 0) << "names are optional";
+  line.erase("log_probabilities");
+  EXPECT_EQ(Conflate(line).first, 65);
+}
+
 TEST_F(JsonVocabularyTest, ReportsOfCommandsAreAsOnThePage) {
   ExpectAsOnThePage("Doctor report", {json::parse(Run({"doctor", "--json"}), nullptr, false)});
   // With an aggregator of its own: its memory and time are known.

@@ -44,7 +44,7 @@ inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds
     std::int64_t last_ns = 0;
     std::stop_source enough;
     const std::int64_t opened_ns = clock.SteadyNs();
-    const auto take = [&](const wire::WatchedSlot&, const std::vector<std::string>&) {
+    const auto take = [&](const wire::WatchedSlot&, const wire::SiteDescription&) {
       const std::int64_t now_ns = clock.SteadyNs();
       if (last_ns == 0) {
         first_s = 1e-9 * static_cast<double>(now_ns - opened_ns);

@@ -22,15 +22,20 @@ namespace tributary::testing {
 
 inline std::string Address(int port) { return "127.0.0.1:" + std::to_string(port); }
 
-// Reports as one panel of the site "room" to one aggregator.
+// Reports as one panel of the site "room" to one aggregator: positions, or the probabilities of `classes`.
 class Reporter {
  public:
-  Reporter(const std::string& panel, int port, std::optional<config::TlsMaterial> tls = std::nullopt) {
+  Reporter(const std::string& panel, int port, std::optional<config::TlsMaterial> tls = std::nullopt,
+           const std::vector<std::string>& classes = {}) {
     v1::Hello hello;
     hello.set_site("room");
     hello.set_node("node-" + panel);
     hello.set_boot_id(wire::NewBootId());
-    wire::AddSource(hello, panel, 2, {panel});
+    if (classes.empty()) {
+      wire::AddSource(hello, panel, 2, {panel});
+    } else {
+      wire::AddClassifier(hello, panel, {panel}, classes, {});
+    }
     link::UplinkOptions options;
     options.aggregator = Address(port);
     if (tls) options.tls = config::LiveTls::Fixed(*std::move(tls));
@@ -56,7 +61,7 @@ class Collector {
       : thread_([this, port](std::stop_token stop) {
           status_ = link::WatchSlots(
               link::MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
-              [this](const wire::WatchedSlot& slot, const std::vector<std::string>&) {
+              [this](const wire::WatchedSlot& slot, const wire::SiteDescription&) {
                 const runtime::MutexLock lock(mutex_);
                 slots_[slot.epoch] = slot;
               },

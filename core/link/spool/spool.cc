@@ -12,12 +12,6 @@ namespace {
 // Enough for what is in flight at 2,000 frames/s; the memory of a long outage is released.
 constexpr std::size_t kFreeFrames = 256;
 
-std::size_t PayloadBytes(const estimate::TupleFrame& frame) {
-  return frame.subjects.size() * sizeof(std::uint32_t) +
-         (frame.means.size() + frame.cholesky.size()) * sizeof(float) +
-         frame.contributors.size() * sizeof(std::uint64_t);
-}
-
 }  // namespace
 
 Spool::Spool(SpoolLimits limits) : limits_(limits), held_(std::max<std::size_t>(limits.frames, 1)) {
@@ -25,7 +19,7 @@ Spool::Spool(SpoolLimits limits) : limits_(limits), held_(std::max<std::size_t>(
 }
 
 std::uint64_t Spool::Offer(estimate::TupleFrame& frame) {
-  const std::size_t bytes = PayloadBytes(frame);
+  const std::size_t bytes = frame.payload_bytes();
   const std::size_t tuples = frame.subjects.size();
   const runtime::MutexLock lock(mutex_);
   ++counters_.offered_frames;
@@ -132,7 +126,7 @@ std::unique_ptr<estimate::TupleFrame> Spool::PopOldest() {
   held_.pop_front();
   if (taken_ > 0) --taken_;
   counters_.held_tuples -= frame->subjects.size();
-  counters_.held_bytes -= PayloadBytes(*frame);
+  counters_.held_bytes -= frame->payload_bytes();
   return frame;
 }
 

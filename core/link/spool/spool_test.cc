@@ -138,6 +138,18 @@ TEST_F(SpoolTest, IsBoundedByBytesToo) {
   ExpectBalance(spool);
 }
 
+TEST_F(SpoolTest, CountsTheBytesOfClassProbabilities) {
+  Spool spool({100, 10 * 44});
+  estimate::TupleFrame frame;
+  for (int i = 0; i < 4; ++i) {
+    frame.subjects.assign(4, 7);
+    frame.log_probabilities.assign(4 * 10, -1.0f);
+    spool.Offer(frame);
+  }
+  EXPECT_EQ(spool.held_frames(), 2u);
+  EXPECT_EQ(spool.counters().held_bytes, 2u * 4 * 44);
+}
+
 TEST_F(SpoolTest, DropsAFrameThatAloneIsTooLargeAndKeepsTheOthers) {
   Spool spool({100, 10 * 24});
   Offer(spool, 2);
