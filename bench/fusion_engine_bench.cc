@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
+#include "core/estimate/categorical.h"
 #include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary {
@@ -28,9 +29,27 @@ estimate::TupleFrame RandomFrame(std::mt19937_64& random, std::uint32_t subjects
   return frame;
 }
 
-void Run(benchmark::State& state, const fusion::FusionTuning& tuning, bool agreeing) {
+// Ten classes; the likeliest one has about 0.6.
+estimate::TupleFrame RandomClasses(std::mt19937_64& random, std::uint32_t subjects, std::uint32_t classes) {
+  std::normal_distribution<double> logit(0, 1.5);
+  estimate::TupleFrame frame;
+  frame.set_shape({.dimension = 0, .classes = classes});
+  std::vector<double> logs(classes);
+  for (std::uint32_t i = 0; i < subjects; ++i) {
+    frame.subjects.push_back(i);
+    for (double& each : logs) each = logit(random);
+    estimate::Normalise(logs);
+    frame.log_probabilities.insert(frame.log_probabilities.end(), logs.begin(), logs.end());
+  }
+  return frame;
+}
+
+void Run(benchmark::State& state, const fusion::FusionTuning& tuning, bool agreeing,
+         std::uint32_t classes = 0) {
   fusion::SiteConfig site;
   site.name = "bench";
+  if (classes > 0) site.dimension = 0;
+  for (std::uint32_t c = 0; c < classes; ++c) site.classes.push_back(std::to_string(c));
   site.leaves = {"n", "e", "s", "w"};
   site.max_age_ns.reset();
   site.max_lead_ns.reset();
@@ -40,8 +59,8 @@ void Run(benchmark::State& state, const fusion::FusionTuning& tuning, bool agree
   std::array<estimate::TupleFrame, kPanels> frames;
   std::array<fusion::SourceHandle, kPanels> sources;
   for (std::size_t panel = 0; panel < kPanels; ++panel) {
-    sources[panel] = *engine->Join({site.leaves[panel], 2, {site.leaves[panel]}});
-    frames[panel] = RandomFrame(random, kSubjects);
+    sources[panel] = *engine->Join({site.leaves[panel], site.dimension, {site.leaves[panel]}, site.classes});
+    frames[panel] = classes > 0 ? RandomClasses(random, kSubjects, classes) : RandomFrame(random, kSubjects);
     if (!agreeing) frames[panel].subjects[panel] = kSubjects + static_cast<std::uint32_t>(panel);
   }
   fusion::FusedSlots out;
@@ -86,7 +105,7 @@ BENCHMARK(EngineWithGate);
 
 void EngineWithTracks(benchmark::State& state) {
   fusion::FusionTuning tuning;
-  tuning.track.emplace();
+  tuning.track = true;
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithTracks);
@@ -97,6 +116,23 @@ void EngineWithIntersection(benchmark::State& state) {
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithIntersection);
+
+void EngineOfTenClasses(benchmark::State& state) { Run(state, fusion::FusionTuning(), true, 10); }
+BENCHMARK(EngineOfTenClasses);
+
+void EngineOfTenClassesWithGate(benchmark::State& state) {
+  fusion::FusionTuning tuning;
+  tuning.gate_probability = 0.999999;
+  Run(state, tuning, true, 10);
+}
+BENCHMARK(EngineOfTenClassesWithGate);
+
+void EngineOfTenClassesWithPool(benchmark::State& state) {
+  fusion::FusionTuning tuning;
+  tuning.method = fusion::FusionMethod::kIntersection;
+  Run(state, tuning, true, 10);
+}
+BENCHMARK(EngineOfTenClassesWithPool);
 
 }  // namespace
 }  // namespace tributary
