@@ -5,15 +5,13 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/estimate/tuple_planes.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/status/macros.h"
+#include "node/workload/network_run.h"
 
 namespace tributary::workload {
 namespace {
@@ -28,46 +26,29 @@ using PositionOf = std::function<nn::GaussianPosition(const float* features, con
 class PositionWorkload final : public Workload {
  public:
   PositionWorkload(std::unique_ptr<Accelerator> accelerator, PositionOf position_of)
-      : accelerator_(std::move(accelerator)), position_of_(std::move(position_of)) {}
+      : run_(std::move(accelerator)), position_of_(std::move(position_of)) {}
 
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
-  Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
+  Accelerator::Counters accelerator_counters() const override { return run_.counters(); }
 
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
     tuples.epoch = samples.epoch;
     tuples.captured_unix_ns = samples.captured_unix_ns;
-    tuples.dimension = kDimension;
+    tuples.set_shape({.dimension = kDimension, .classes = 0});
     tuples.subjects.clear();
     tuples.means.clear();
     tuples.cholesky.clear();
+    tuples.log_probabilities.clear();
     tuples.contributors.clear();
-    const Accelerator::Shape shape = accelerator_->shape();
-    RETURN_IF_ERROR(Infer(samples, shape));
+    RETURN_IF_ERROR(run_.Infer(samples));
     for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
-      Append(samples.subjects[i],
-             position_of_(&samples.features[i * shape.inputs], &outputs_[i * shape.outputs]), tuples);
+      Append(samples.subjects[i], position_of_(run_.features(samples, i).data(), run_.outputs(i).data()),
+             tuples);
     }
     return absl::OkStatus();
   }
 
  private:
-  // In batches as large as the accelerator takes.
-  absl::Status Infer(const source::SensorFrame& samples, const Accelerator::Shape& shape) {
-    const std::size_t subjects = samples.subjects.size();
-    if (samples.features.size() != subjects * shape.inputs) {
-      return absl::InvalidArgumentError(absl::StrCat(samples.features.size(), " features for ", subjects,
-                                                     " subjects; ", shape.inputs, " each are expected"));
-    }
-    outputs_.resize(subjects * shape.outputs);
-    for (std::size_t first = 0; first < subjects; first += shape.max_batch) {
-      const std::size_t batch = std::min(shape.max_batch, subjects - first);
-      RETURN_IF_ERROR(accelerator_->Infer(
-          std::span(samples.features).subspan(first * shape.inputs, batch * shape.inputs), batch,
-          std::span(outputs_).subspan(first * shape.outputs, batch * shape.outputs)));
-    }
-    return absl::OkStatus();
-  }
-
   void Append(std::uint32_t subject, const nn::GaussianPosition& position, estimate::TupleFrame& tuples) {
     std::array<float, kDimension> mean;
     std::array<float, 3> factor;
@@ -82,9 +63,8 @@ class PositionWorkload final : public Workload {
     tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
   }
 
-  const std::unique_ptr<Accelerator> accelerator_;
+  NetworkRun run_;
   const PositionOf position_of_;
-  std::vector<float> outputs_;
   std::uint64_t unusable_tuples_ = 0;
 };
 
@@ -98,15 +78,6 @@ Factor Rotate(const Factor& l, double cosine, double sine) {
   const double a22 = cosine * l[2];
   const double l11 = std::hypot(a11, a12);
   return {l11, (a11 * a21 + a12 * a22) / l11, l[0] * l[2] / l11};
-}
-
-absl::Status CheckShape(const char* workload, const Accelerator& accelerator, std::size_t inputs,
-                        std::size_t outputs) {
-  const Accelerator::Shape shape = accelerator.shape();
-  if (shape.inputs == inputs && shape.outputs == outputs && shape.max_batch > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(workload, " needs an accelerator of ", inputs, " inputs and ", outputs, " outputs; ",
-                   accelerator.description(), " has ", shape.inputs, " and ", shape.outputs));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Turns samples into estimates.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -13,7 +14,7 @@
 
 namespace tributary::workload {
 
-// Tuples of every workload are positions in the plane.
+// Positions are in the plane.
 inline constexpr std::uint32_t kDimension = 2;
 
 // Owned and called by one panel thread.
@@ -21,8 +22,9 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  // Fills epoch, capture time, dimension, subjects, means and Cholesky factors (site frame, m) of `tuples`;
-  // the caller sets sequence, source and revision. Leaves out and counts subjects without a usable result.
+  // Fills epoch, capture time, shape, subjects and either means and Cholesky factors (site frame, m) or
+  // log-probabilities of `tuples`; the caller sets sequence, source and revision. Leaves out and counts
+  // subjects without a usable result.
   // Errors: as the accelerator's; InvalidArgument if the number of features does not fit the subjects. Tuples
   // are empty after an error.
   virtual absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) = 0;
@@ -54,5 +56,13 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(
 // InvalidArgument for an accelerator of another shape.
 absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerator::Accelerator> accelerator,
                                                        const nn::BeaconNetwork& network);
+
+// Turns bursts of samples into the log-probabilities of classes: log_softmax(logits / temperature). `inputs`:
+// features of a burst. A run allocates nothing once the vectors have grown to the number of subjects. Errors:
+// InvalidArgument for an accelerator of another shape, less than two classes or more than
+// estimate::kMostClasses, and a temperature outside 0.001 to 1000.
+absl::StatusOr<std::unique_ptr<Workload>> CreateModulation(
+    std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t inputs, std::size_t classes,
+    double temperature);
 
 }  // namespace tributary::workload
