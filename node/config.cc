@@ -46,6 +46,11 @@ std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const 
   fusion.deadline_ms = 1e-6 * static_cast<double>(estimate::DefaultDeadlineNs(config.slot));
   section.Read("deadline_ms", fusion.deadline_ms, {0.1, kMaxDeadlineMs},
                "how long a slot waits for the slower panels");
+  for (const panel::PanelConfig& panel : config.panels) {
+    if (panel.workload != panel::WorkloadKind::kModulation) continue;
+    root.Fault("fusion", fmt::format("fuses positions; panel \"{}\" gives classes", panel.name));
+    break;
+  }
   if (config.panels.size() < 2 || config.panels.size() > fpga::kFusionPanels) {
     root.Fault("fusion",
                fmt::format("fuses 2 to {} panels, found {}", fpga::kFusionPanels, config.panels.size()));

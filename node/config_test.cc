@@ -113,6 +113,21 @@ std::string WithSource(const std::string& keys) {
   return "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n" + keys;
 }
 
+TEST(NodeConfigTest, AModulationHasNoPlace) {
+  const std::string head =
+      "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\nworkload = \"modulation\"\n";
+  const std::string source = "[panel.source]\nkind = \"generator\"\n";
+  const NodeConfig config = Parse(head + source);
+  EXPECT_EQ(config.panels[0].workload, panel::WorkloadKind::kModulation);
+  EXPECT_EQ(config.panels[0].accelerator.format, fpga::NumberFormat::kFloat);
+  for (const std::string key : {"orientation_deg", "x_m", "y_m"}) {
+    EXPECT_THAT(Faults(head + key + " = 1\n" + source), HasSubstr(key + ": is for positions"));
+  }
+  EXPECT_THAT(Faults(head + "format = \"int8_16\"\n" + source), HasSubstr("format: "));
+  EXPECT_THAT(Faults(head + source + "[[panel]]\nname = \"q\"\nmodel = \"m\"\n" + source + "[fusion]\n"),
+              HasSubstr("fusion: fuses positions; panel \"p\" gives classes"));
+}
+
 TEST(NodeConfigTest, ReadsEmitters) {
   const NodeConfig config = Parse(WithSource(
       "kind = \"generator\"\nsubjects = 3\nreceiver = 2\nseed = 9\nframes_per_emission = 5\n"

@@ -98,11 +98,16 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   return daemon;
 }
 
-void Daemon::AddSources(v1::Hello& hello) const {
+void Daemon::AddSources(const std::vector<std::string>& classes, v1::Hello& hello) const {
   std::vector<std::string> leaves;
   for (const panel::PanelConfig& panel : config_.panels) {
     leaves.push_back(panel.name);
-    if (!config_.fusion) wire::AddSource(hello, panel.name, workload::kDimension, {panel.name});
+    if (config_.fusion) continue;
+    if (classes.empty()) {
+      wire::AddSource(hello, panel.name, workload::kDimension, {panel.name});
+    } else {
+      wire::AddClassifier(hello, panel.name, {panel.name}, classes, {});
+    }
   }
   if (config_.fusion) wire::AddSource(hello, config_.fusion->name, workload::kDimension, leaves);
 }
@@ -145,7 +150,7 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   hello.mutable_model()->set_version(model.version);
   hello.mutable_model()->set_sha256(absl::HexStringToBytes(model.sha256));
   hello.set_slot_ns(static_cast<std::uint64_t>(config_.slot.ns()));
-  AddSources(hello);
+  AddSources(panel::ClassesOf(*prepared.models.front()), hello);
   ASSIGN_OR_RETURN(uplink_, link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_));
   if (fuser != nullptr) {
     panel::BoardFusion::Options fusion{config_.fusion->name, parts.size(),

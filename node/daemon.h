@@ -62,7 +62,8 @@ class Daemon {
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
   // The sources: the panels, or their fusion.
-  void AddSources(v1::Hello& hello) const;
+  // All panels run one model: they give positions, or the probabilities of these classes.
+  void AddSources(const std::vector<std::string>& classes, v1::Hello& hello) const;
 
   const runtime::Clock& clock_;
   const NodeConfig config_;

@@ -22,11 +22,17 @@ constexpr double kLeastRateHz = 1e-7;
 // The default is what the programmable logic computes.
 fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind workload) {
   using Names = config::ConfigSection::Names;
-  const bool beacon = workload == WorkloadKind::kBeacon;
-  std::string name = beacon ? "int16" : "int8_16";
-  section.Choose("format", name,
-                 beacon ? Names{"float", "int16"} : Names{"float", "int32", "int16", "int8", "int8_16"},
-                 "of the arithmetic; for a beacon: float, int16, by default int16");
+  std::string name = "int8_16";
+  Names names = {"float", "int32", "int16", "int8", "int8_16"};
+  if (workload == WorkloadKind::kBeacon) {
+    name = "int16";
+    names = {"float", "int16"};
+  } else if (workload == WorkloadKind::kModulation) {
+    name = "float";
+    names = {"float"};
+  }
+  section.Choose("format", name, names,
+                 "of the arithmetic; for a beacon: float, int16, by default int16; for modulation: float");
   return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
@@ -191,10 +197,16 @@ accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& sect
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot) {
   PanelConfig panel;
   section.ReadName("name", panel.name, "a source of the site");
-  section.Choose("workload", panel.workload, {"positioning", "beacon"}, "what the panel estimates");
+  section.Choose("workload", panel.workload, {"positioning", "beacon", "modulation"},
+                 "what the panel estimates; modulation: for a site with the model's classes");
   section.ReadFile("model", panel.model, config::Required("a file"));
   panel.accelerator = ReadAccelerator(section);
   panel.accelerator.format = ReadFormat(section, panel.workload);
+  if (panel.workload == WorkloadKind::kModulation) {
+    for (const char* key : {"orientation_deg", "x_m", "y_m"}) {
+      if (section.Has(key)) section.Fault(key, "is for positions; a modulation has none");
+    }
+  }
   section.Read("orientation_deg", panel.orientation_deg, {-360, 360},
                "of the panel's frame in the site's frame, counter-clockwise");
   for (const auto& [key, origin_m] : {std::pair("x_m", &panel.x_m), std::pair("y_m", &panel.y_m)}) {

@@ -19,7 +19,7 @@ namespace tributary::panel {
 // A limit per panel and slot: the accelerators' buffers have this size.
 inline constexpr std::int64_t kMaxSubjects = 256;
 
-enum class WorkloadKind { kPositioning, kBeacon };
+enum class WorkloadKind { kPositioning, kBeacon, kModulation };
 
 struct ReplayConfig {
   std::string file;  // .npy

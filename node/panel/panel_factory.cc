@@ -1,6 +1,5 @@
 #include "node/panel/panel_factory.h"
 
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,8 +29,14 @@ absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const std::string& path,
   return std::make_shared<const Model>(std::move(network));
 }
 
+template <typename Network>
+std::size_t InputWidthOf(const Network&) {
+  return Network::kInputs;
+}
+std::size_t InputWidthOf(const nn::ModulationNetwork&) { return nn::kModulationInput.size(); }
+
 std::size_t InputWidth(const Model& model) {
-  return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; }, model);
+  return std::visit([](const auto& network) { return InputWidthOf(network); }, model);
 }
 
 bool TakesBursts(const Model& model) { return InputWidth(model) == radio::kBurstFeatures; }
@@ -141,19 +146,42 @@ Made MakeWorkload(const PanelConfig& config, const nn::BeaconNetwork& network) {
   return workload::CreateBeacon(std::move(accelerator), network);
 }
 
+Made MakeWorkload(const PanelConfig& config, const nn::ModulationNetwork& network) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
+  return workload::CreateModulation(std::move(accelerator), nn::kModulationInput.size(),
+                                    network.classes.size(), double{network.temperature});
+}
+
 Made MakeWorkload(const PanelConfig& config, const Model& model) {
   return std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model);
 }
 
 }  // namespace
 
+std::vector<std::string> ClassesOf(const Model& model) {
+  const auto* network = std::get_if<nn::ModulationNetwork>(&model);
+  return network == nullptr ? std::vector<std::string>() : network->classes;
+}
+
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
-  const bool beacon = kind == WorkloadKind::kBeacon;
-  auto model = beacon ? ReadModel(path, nn::DecodeBeacon) : ReadModel(path, nn::DecodePositioning);
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const Model>> {
+    switch (kind) {
+      case WorkloadKind::kBeacon:
+        return ReadModel(path, nn::DecodeBeacon);
+      case WorkloadKind::kModulation:
+        return ReadModel(path, nn::DecodeModulation);
+      case WorkloadKind::kPositioning:
+        break;
+    }
+    return ReadModel(path, nn::DecodePositioning);
+  };
+  constexpr const char* kTrainCommands[] = {"positioning", "beacon", "modulation"};  // by the kind
+  auto model = read();
   if (model.ok()) return model;
-  return absl::Status(model.status().code(), absl::StrCat("model ", path, ": ", model.status().message(),
-                                                          "; make one with `tributary train ",
-                                                          beacon ? "beacon" : "positioning", "`"));
+  return absl::Status(
+      model.status().code(),
+      absl::StrCat("model ", path, ": ", model.status().message(), "; make one with `tributary train ",
+                   kTrainCommands[static_cast<std::size_t>(kind)], "`"));
 }
 
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,

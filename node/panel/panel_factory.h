@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
+#include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/clock.h"
 #include "node/panel/panel.h"
@@ -15,12 +17,15 @@
 
 namespace tributary::panel {
 
-using Model = std::variant<nn::PositioningNetwork, nn::BeaconNetwork>;
+using Model = std::variant<nn::PositioningNetwork, nn::BeaconNetwork, nn::ModulationNetwork>;
 
 inline const nn::Provenance& ProvenanceOf(const Model& model) {
   return std::visit([](const nn::Provenance& provenance) -> const nn::Provenance& { return provenance; },
                     model);
 }
+
+// The classes that the model tells apart; empty: it gives positions.
+std::vector<std::string> ClassesOf(const Model& model);
 
 // Errors name the file and what to do: NotFound or PermissionDenied; InvalidArgument or DataLoss for a file
 // that is not a model of this kind.

@@ -1,5 +1,6 @@
 // Sites of class probabilities between the released daemons: a tree, HTTP, the commands, and sources that do
 // not fit.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,46 @@ TEST_F(ClassesTest, ASourceThatDoesNotFitIsToldWhy) {
               HasSubstr("has no classes, must have the site's 3 classes: BPSK, QPSK, GFSK"));
   EXPECT_THAT(std::string(reordered.refusal().message()),
               HasSubstr("class 0 is 'QPSK', must be the site's 'BPSK'"));
+}
+
+// Two receivers of one node hear the same emitters through channels of their own.
+TEST_F(ClassesTest, ANodeRecognisesModulations) {
+  const std::vector<std::string> classes = {"BPSK",  "8PSK",  "CPFSK", "GFSK",   "PAM4",
+                                            "QAM16", "QAM64", "QPSK",  "AM-SSB", "WBFM"};
+  AggregatorProcess aggregator(
+      folder_, "band", {"north", "east"}, "",
+      "classes = [\"BPSK\", \"8PSK\", \"CPFSK\", \"GFSK\", \"PAM4\", \"QAM16\", \"QAM64\", \"QPSK\", "
+      "\"AM-SSB\", \"WBFM\"]\nslot_ms = 10");
+  Start(aggregator);
+  std::string config = fmt::format(
+      "node = \"receivers\"\nsite = \"room\"\nslot_ms = 10\n[uplink]\naggregator = \"{}\"\n"
+      "[http]\nlisten = \"\"\n",
+      Address(aggregator.ingest_port()));
+  for (const auto& [receiver, name] : {std::pair(0, "north"), std::pair(1, "east")}) {
+    config += fmt::format(
+        "[[panel]]\nname = \"{}\"\nworkload = \"modulation\"\nmodel = \"{}/models/modulation.safetensors\"\n"
+        "[panel.source]\nkind = \"generator\"\nsubjects = 2\nreceiver = {}\nlowest_snr_db = 10\n",
+        name, TRIBUTARY_SOURCE_DIR, receiver);
+  }
+  const Process node("tributary-node", {"--config", folder_.Write("receivers.toml", config)},
+                     folder_.Path("receivers.log"));
+  const Collector collector(aggregator.ingest_port());
+  const auto complete = [&] {
+    std::vector<wire::WatchedSlot> slots;
+    for (const auto& [epoch, slot] : collector.slots()) {
+      if (slot.contributors == std::vector<std::uint64_t>{0b11, 0b11}) slots.push_back(slot);
+    }
+    return slots;
+  };
+  ASSERT_TRUE(WaitFor([&] { return complete().size() >= 20; })) << node.Log() << aggregator.process().Log();
+  for (const wire::WatchedSlot& slot : complete()) {
+    ASSERT_EQ(slot.log_probabilities.size(), 2 * classes.size());
+    double sum = 0;
+    for (const float each : slot.log_probabilities) sum += std::exp(each);
+    EXPECT_NEAR(sum, 2, 1e-4);
+    for (const float each : slot.consistency) EXPECT_GT(each, 0);
+  }
+  EXPECT_THAT(HttpAsk(aggregator.http_port(), "/api/v1/sites/room").body, HasSubstr("WBFM"));
 }
 
 // Frames of 64 KiB would make messages of 4 MiB if a backlog were sent by their number alone.
