@@ -12,7 +12,6 @@
 #include "cli/evaluate/modulation_report.h"
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
-#include "cli/number_formats.h"
 #include "cli/table.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
@@ -167,7 +166,9 @@ void AddEvaluateModulationCommand(Commands& evaluate) {
   command.Choice("--domain", arguments.domain,
                  {{"reference", Domain::kReference}, {"foreign", Domain::kForeign}},
                  "Where the bursts come from: as in training, or another radio and another place");
-  command.Choice("--format", arguments.evaluation.format, NumberFormatWords(), "Number format");
+  command.Choice("--format", arguments.evaluation.format,
+                 {{"float", fpga::NumberFormat::kFloat}, {"int8", fpga::NumberFormat::kInt8}},
+                 "Number format: as trained, or that of the FPGA block");
   command.Text("--report", arguments.report, "FILE", "HTML page to write: curves and confusion matrices");
   command.Json(arguments.json);
   command.Examples("Example:\n  tributary evaluate modulation --transmissions 10 --report modulation.html");

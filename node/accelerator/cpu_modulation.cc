@@ -1,27 +1,39 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "core/nn/modulation/modulation_inference.h"
+#include "core/status/macros.h"
 #include "fmt/format.h"
+#include "fpga/model/modulation_import.h"
+#include "fpga/model/modulation_int8.h"
 #include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {
 
-class CpuModulation final : public Accelerator {
- public:
-  CpuModulation(const nn::ModulationNetwork& network, std::size_t max_batch)
-      : Accelerator({.inputs = nn::kModulationInput.size(),
-                     .outputs = nn::kModulationClasses,
-                     .max_batch = max_batch}),
-        inference_(network) {}
+constexpr std::size_t kBurstInputs = nn::kModulationInput.size();
+constexpr std::size_t kLogits = nn::kModulationClasses;
 
-  std::string description() const override {
-    return fmt::format("cpu ({}, {})", fpga::NumberFormatName(fpga::NumberFormat::kFloat),
-                       inference_.network().architecture->name);
-  }
+class CpuModulation : public Accelerator {
+ public:
+  CpuModulation(const nn::ModulationNetwork& network, fpga::NumberFormat format, std::size_t max_batch)
+      : Accelerator({.inputs = kBurstInputs, .outputs = kLogits, .max_batch = max_batch}),
+        description_(
+            fmt::format("cpu ({}, {})", fpga::NumberFormatName(format), network.architecture->name)) {}
+
+  std::string description() const override { return description_; }
+
+ private:
+  const std::string description_;
+};
+
+class FloatModulation final : public CpuModulation {
+ public:
+  FloatModulation(const nn::ModulationNetwork& network, std::size_t max_batch)
+      : CpuModulation(network, fpga::NumberFormat::kFloat, max_batch), inference_(network) {}
 
  private:
   absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
@@ -32,15 +44,35 @@ class CpuModulation final : public Accelerator {
   nn::ModulationInference inference_;
 };
 
+class Int8Modulation final : public CpuModulation {
+ public:
+  Int8Modulation(const nn::ModulationNetwork& network, fpga::Int8Modulation words, std::size_t max_batch)
+      : CpuModulation(network, fpga::NumberFormat::kInt8, max_batch), words_(std::move(words)) {}
+
+ private:
+  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
+    for (std::size_t i = 0; i < batch; ++i) {
+      fpga::InferInt8(words_, features.subspan(i * kBurstInputs, kBurstInputs),
+                      outputs.subspan(i * kLogits, kLogits));
+    }
+    return absl::OkStatus();
+  }
+
+  const fpga::Int8Modulation words_;
+};
+
 }  // namespace
 
 Created CreateCpuModulation(const nn::ModulationNetwork& network, fpga::NumberFormat format,
                             std::size_t max_batch) {
-  if (format != fpga::NumberFormat::kFloat) {
-    return absl::InvalidArgumentError(fmt::format(
-        "format: a modulation network runs in \"float\", not in \"{}\"", fpga::NumberFormatName(format)));
+  if (format == fpga::NumberFormat::kFloat) return std::make_unique<FloatModulation>(network, max_batch);
+  if (format == fpga::NumberFormat::kInt8) {
+    ASSIGN_OR_RETURN(fpga::Int8Modulation words, fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
+    return std::make_unique<Int8Modulation>(network, std::move(words), max_batch);
   }
-  return std::make_unique<CpuModulation>(network, max_batch);
+  return absl::InvalidArgumentError(
+      fmt::format("format: a modulation network runs in \"float\" or \"int8\", not in \"{}\"",
+                  fpga::NumberFormatName(format)));
 }
 
 }  // namespace tributary::accelerator

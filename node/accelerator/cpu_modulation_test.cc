@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/nn/modulation/modulation_fixture.h"
 #include "core/nn/modulation/modulation_inference.h"
+#include "fpga/model/modulation_import.h"
+#include "fpga/model/modulation_int8.h"
 #include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
@@ -36,14 +40,33 @@ TEST_F(CpuModulationTest, RunsTheNetworkAsTrained) {
   EXPECT_EQ(logits_, expected);
 }
 
-TEST_F(CpuModulationTest, GivesNoLogitsForABurstThatIsNotFinite) {
-  const auto accelerator = CreateCpuModulation(network_, fpga::NumberFormat::kFloat, kBatch);
+TEST_F(CpuModulationTest, GivesTheNumbersOfTheBlockInInt8) {
+  const auto accelerator =
+      CreateAccelerator({.format = fpga::NumberFormat::kInt8, .max_batch = kBatch}, network_);
   ASSERT_TRUE(accelerator.ok()) << accelerator.status();
-  bursts_[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ((*accelerator)->description(), "cpu (int8, compact)");
   ASSERT_TRUE((*accelerator)->Infer(bursts_, kBatch, logits_).ok());
-  for (std::size_t k = 0; k < nn::kModulationClasses; ++k) {
-    EXPECT_TRUE(std::isnan(logits_[k]));
-    EXPECT_TRUE(std::isfinite(logits_[nn::kModulationClasses + k]));
+  const auto words = fpga::MakeInt8Modulation(fpga::ImportModulation(network_));
+  ASSERT_TRUE(words.ok()) << words.status();
+  std::vector<float> expected(nn::kModulationClasses);
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    constexpr std::size_t kInputs = nn::kModulationInput.size();
+    fpga::InferInt8(*words, std::span(bursts_).subspan(i * kInputs, kInputs), expected);
+    EXPECT_TRUE(std::ranges::equal(
+        expected, std::span(logits_).subspan(i * nn::kModulationClasses, nn::kModulationClasses)));
+  }
+}
+
+TEST_F(CpuModulationTest, GivesNoLogitsForABurstThatIsNotFinite) {
+  bursts_[5] = std::numeric_limits<float>::quiet_NaN();
+  for (const fpga::NumberFormat format : {fpga::NumberFormat::kFloat, fpga::NumberFormat::kInt8}) {
+    const auto accelerator = CreateCpuModulation(network_, format, kBatch);
+    ASSERT_TRUE(accelerator.ok()) << accelerator.status();
+    ASSERT_TRUE((*accelerator)->Infer(bursts_, kBatch, logits_).ok());
+    for (std::size_t k = 0; k < nn::kModulationClasses; ++k) {
+      EXPECT_TRUE(std::isnan(logits_[k]));
+      EXPECT_TRUE(std::isfinite(logits_[nn::kModulationClasses + k]));
+    }
   }
 }
 
