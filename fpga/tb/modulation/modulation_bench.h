@@ -135,7 +135,10 @@ class ModulationBench {
   }
 
   void Compare() {
-    ASSERT_FALSE(expected_.empty()) << "a word that nobody asked for";
+    if (expected_.empty()) {
+      if (++failures_ <= 3) ADD_FAILURE() << "a word that nobody asked for";
+      return;
+    }
     if (out_.words().size() < kModulationOutputWords) return;
     std::vector<std::int32_t> results(kModulationClasses);
     PositioningResults(out_.Take(), results);
