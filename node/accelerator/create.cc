@@ -20,8 +20,11 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconN
 
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork&) {
   if (!config.xrt.has_value()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "accelerator: no kernel for workload = \"modulation\" yet: use accelerator = \"cpu\"");
+  if (config.format != fpga::NumberFormat::kInt8) {
+    return absl::InvalidArgumentError(
+        "format: accelerator = \"xrt\" computes modulation networks in format = \"int8\" only");
+  }
+  return CheckXrt(kXrtModulationKernel, *config.xrt);
 }
 
 absl::Status CheckFusion(const AcceleratorConfig& config) {
@@ -41,6 +44,7 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwo
 
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network) {
   RETURN_IF_ERROR(CheckAccelerator(config, network));
+  if (config.xrt.has_value()) return CreateXrtModulation(network, config.max_batch, *config.xrt);
   return CreateCpuModulation(network, config.format, config.max_batch);
 }
 

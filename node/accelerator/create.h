@@ -82,6 +82,7 @@ Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);
 
 // Kernels in the xclbin.
 inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
+inline constexpr std::string_view kXrtModulationKernel = "modulation_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 
 // Checks of the xclbin before a board is opened; with fall_back_to_cpu, only those of faults that the
@@ -95,6 +96,10 @@ absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options);
 // those of XrtFrames::Run.
 Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                              const XrtOptions& options);
+
+// The same for modulation networks, in kInt8.
+Created CreateXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
+                            const XrtOptions& options);
 
 // The same for the fusion of a board's panels (FusionAccelerator).
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options);

@@ -17,6 +17,8 @@ Created CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t, const X
   return Absent();
 }
 
+Created CreateXrtModulation(const nn::ModulationNetwork&, std::size_t, const XrtOptions&) { return Absent(); }
+
 Created CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) { return Absent(); }
 
 }  // namespace tributary::accelerator
