@@ -45,7 +45,7 @@ std::size_t SequenceMultiplications(SequenceShape input, std::span<const Sequenc
 // caller's flat vector. Owns the activations: only the constructor allocates. One thread at a time.
 class SequenceStack {
  public:
-  // The layers fit the input. Lives shorter than `layers`.
+  // The layers fit the input.
   SequenceStack(SequenceShape input, std::span<const SequenceLayer> layers, const ParameterLayout& layout);
 
   SequenceShape input_shape() const { return input_shape_; }
