@@ -119,7 +119,9 @@ TEST(NodeConfigTest, AModulationHasNoPlace) {
   const std::string source = "[panel.source]\nkind = \"generator\"\n";
   const NodeConfig config = Parse(head + source);
   EXPECT_EQ(config.panels[0].workload, panel::WorkloadKind::kModulation);
-  EXPECT_EQ(config.panels[0].accelerator.format, fpga::NumberFormat::kFloat);
+  EXPECT_EQ(config.panels[0].accelerator.format, fpga::NumberFormat::kInt8);
+  EXPECT_EQ(Parse(head + "format = \"float\"\n" + source).panels[0].accelerator.format,
+            fpga::NumberFormat::kFloat);
   for (const std::string key : {"orientation_deg", "x_m", "y_m"}) {
     EXPECT_THAT(Faults(head + key + " = 1\n" + source), HasSubstr(key + ": is for positions"));
   }

@@ -28,11 +28,12 @@ fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind
     name = "int16";
     names = {"float", "int16"};
   } else if (workload == WorkloadKind::kModulation) {
-    name = "float";
-    names = {"float"};
+    name = "int8";
+    names = {"float", "int8"};
   }
   section.Choose("format", name, names,
-                 "of the arithmetic; for a beacon: float, int16, by default int16; for modulation: float");
+                 "of the arithmetic; for a beacon: float, int16, by default int16; for modulation: float, "
+                 "int8, by default int8");
   return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
