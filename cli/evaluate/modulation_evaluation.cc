@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/estimate/categorical.h"
 #include "core/nn/optimise/cross_entropy.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
@@ -18,14 +19,18 @@ constexpr std::size_t kFeatures = radio::kBurstFeatures;
 
 using LogProbabilities = std::array<float, kClasses>;
 
-// The normalised product.
+// As an aggregator fuses independent sources with equally likely classes.
 LogProbabilities Conflated(std::span<const LogProbabilities> beliefs) {
-  LogProbabilities sum = {};
+  std::array<double, kClasses> sum = {};
+  LogProbabilities evidence;
   for (const LogProbabilities& belief : beliefs) {
-    for (std::size_t k = 0; k < kClasses; ++k) sum[k] += belief[k];
+    estimate::ToEvidence<float>(belief, {}, /*leaves=*/1, evidence);
+    estimate::AddEvidence<float>(evidence, 1.0, sum);
   }
-  nn::LogSoftmax(sum, 1.0, sum);
-  return sum;
+  estimate::Normalise(sum);
+  LogProbabilities conflated;
+  std::ranges::transform(sum, conflated.begin(), [](double value) { return static_cast<float>(value); });
+  return conflated;
 }
 
 std::size_t MostLikely(const LogProbabilities& belief) {

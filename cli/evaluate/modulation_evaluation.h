@@ -38,7 +38,7 @@ struct DecisionFigures {
 
 // "one": each burst alone. "vote_of_10" and "conflation_of_10": ten bursts of one receiver, each with a
 // channel of its own. "receivers_2" to "receivers_8": the same burst at several receivers, conflated. A
-// conflation is the normalised product of the probabilities, with equally likely classes before.
+// conflation is that of an aggregator whose classes are equally likely before (core/estimate/categorical.h).
 using ModulationEvaluation = std::vector<DecisionFigures>;
 
 // Runs what a node runs. Errors: InvalidArgument for a network with other classes than radio::kModulations;
