@@ -5,13 +5,15 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
        ./demo.sh federation [--data DIR] [--features N] [--encoding E] [--local-steps N]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
   ranges   four boards of three UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
+  radio    four receivers hear emitters that change modulation and strength, and fuse the probabilities of
+           ten modulations; compared with one receiver alone and with its vote of ten
   federation
            five nodes with different images train one encoder together and send parameters only; compared
            with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
@@ -53,7 +55,7 @@ encoding=float32
 local_steps=0
 while [ $# -gt 0 ]; do
   case $1 in
-    lis | ranges | federation) demo=$1 ;;
+    lis | ranges | radio | federation) demo=$1 ;;
     --accelerator)
       accelerator=${2:-}
       [[ $accelerator == cpu || $accelerator == xrt ]] || fault "--accelerator is cpu or xrt, found \"$accelerator\""

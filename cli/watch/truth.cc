@@ -1,13 +1,19 @@
 #include "cli/watch/truth.h"
 
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "cli/failure.h"
+#include "core/estimate/slot_stride.h"
+#include "core/radio/emitter.h"
+#include "core/radio/modulation.h"
 #include "core/runtime/file.h"
 #include "core/scene/recording.h"
 #include "core/scene/room.h"
@@ -18,41 +24,83 @@ namespace tributary::cli {
 namespace {
 
 constexpr absl::string_view kRoomPrefix = "room:";
+constexpr absl::string_view kGeneratorPrefix = "generator:";
+constexpr absl::string_view kRoomExpected = "room:seed=N or room:seed=N,snapshots=N";
+constexpr absl::string_view kGeneratorExpected =
+    "generator:seed=N,rate_hz=HZ, and frames_per_emission=N or count=N where the source has them";
 
-absl::StatusOr<Truth> OpenRoom(const std::string& description) {
-  scene::RoomMotion motion;
-  for (absl::string_view setting :
-       absl::StrSplit(description.substr(kRoomPrefix.size()), ',', absl::SkipEmpty())) {
+// Reads "key=value,key=value" by `read`, which gives false for what it does not know. Errors: UsageError with
+// `expected`.
+template <typename Read>
+absl::Status ReadSettings(absl::string_view settings, absl::string_view expected, const Read& read) {
+  for (absl::string_view setting : absl::StrSplit(settings, ',', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(setting, absl::MaxSplits('=', 1));
-    const bool read = (parts.first == "seed" && absl::SimpleAtoi(parts.second, &motion.seed)) ||
-                      (parts.first == "snapshots" && absl::SimpleAtoi(parts.second, &motion.snapshots) &&
-                       motion.snapshots > 0);
-    if (!read) {
-      return UsageError(absl::StrCat("truth: \"", setting,
-                                     "\" is not known; expected room:seed=N or room:seed=N,snapshots=N"));
+    if (!read(parts.first, parts.second)) {
+      return UsageError(absl::StrCat("truth: \"", setting, "\" is not known; expected ", expected));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Truth> OpenRoom(absl::string_view settings) {
+  scene::RoomMotion motion;
+  const auto read = [&motion](absl::string_view key, absl::string_view value) {
+    return (key == "seed" && absl::SimpleAtoi(value, &motion.seed)) ||
+           (key == "snapshots" && absl::SimpleAtoi(value, &motion.snapshots) && motion.snapshots > 0);
+  };
+  RETURN_IF_ERROR(ReadSettings(settings, kRoomExpected, read));
   // A panel of the room senses at the start of a slot.
-  return [motion](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> PlanePosition {
+  return [motion](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> TrueState {
     const scene::RoomPosition position = motion.At(subject, slot.StartNs(epoch));
-    return std::array{position.x, position.y};
+    return PlanePosition{position.x, position.y};
+  };
+}
+
+absl::StatusOr<Truth> OpenGenerator(absl::string_view settings) {
+  radio::EmitterOptions options;
+  double rate_hz = 0;
+  std::uint32_t count = 0;
+  const auto read = [&](absl::string_view key, absl::string_view value) {
+    return (key == "seed" && absl::SimpleAtoi(value, &options.seed)) ||
+           (key == "rate_hz" && absl::SimpleAtod(value, &rate_hz) && rate_hz > 0) ||
+           (key == "count" && absl::SimpleAtoi(value, &count)) ||
+           (key == "frames_per_emission" && absl::SimpleAtoi(value, &options.frames_per_emission) &&
+            options.frames_per_emission > 0);
+  };
+  RETURN_IF_ERROR(ReadSettings(settings, kGeneratorExpected, read));
+  if (rate_hz == 0) return UsageError("truth: the generator needs rate_hz, that of the source");
+  return [options, rate_hz, count](std::uint32_t subject, estimate::Epoch epoch,
+                                   estimate::SlotLength slot) -> TrueState {
+    const absl::StatusOr<std::uint64_t> stride = estimate::SlotStride(rate_hz, slot);
+    if (!stride.ok()) return {};
+    const std::uint32_t emitter = count > 0 && subject > 0 ? (subject - 1) % count + 1 : subject;
+    return radio::ModulationName(radio::EmissionAt(options, emitter, epoch / *stride).modulation);
   };
 }
 
 }  // namespace
 
 absl::StatusOr<Truth> OpenTruth(const std::string& description) {
-  if (absl::StartsWith(description, kRoomPrefix)) return OpenRoom(description);
+  if (absl::StartsWith(description, kRoomPrefix)) {
+    return OpenRoom(absl::StripPrefix(description, kRoomPrefix));
+  }
+  if (absl::StartsWith(description, kGeneratorPrefix)) {
+    return OpenGenerator(absl::StripPrefix(description, kGeneratorPrefix));
+  }
+  if (description == "room" || description == "generator") {
+    return UsageError(absl::StrCat("truth: \"", description, "\" needs settings: ",
+                                   description == "room" ? kRoomExpected : kGeneratorExpected));
+  }
   ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(description));
   ASSIGN_OR_RETURN(const auto capture, WithContext(description, scene::MotionCapture::Parse(csv)));
   // Samples of a recording lie anywhere in their slot: its middle is off by half a slot at most.
-  return [capture](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> PlanePosition {
-    if (subject >= scene::kTagPositionsM.size()) return std::nullopt;
+  return [capture](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> TrueState {
+    if (subject >= scene::kTagPositionsM.size()) return {};
     const std::int64_t middle_ns = std::midpoint(slot.StartNs(epoch), slot.EndNs(epoch));
     const std::optional<scene::Point3> point = capture.At(middle_ns, scene::kTagPositionsM[subject]);
-    if (!point) return std::nullopt;
-    return std::array{(*point)[0], (*point)[1]};
+    if (!point) return {};
+    return PlanePosition{(*point)[0], (*point)[1]};
   };
 }
 

@@ -1,28 +1,34 @@
-// Where the subjects really are, for judging what was fused.
+// Where the subjects really are, or of which class, for judging what was fused.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 
 namespace tributary::cli {
 
-// x, y in the site's frame, m; nullopt where it is not known.
-using PlanePosition = std::optional<std::array<double, 2>>;
+// x, y in the site's frame, m.
+using PlanePosition = std::array<double, 2>;
 
-// Where a subject was in a slot; `slot`: what the site's epochs count. Empty: no truth is known. Any thread
-// may call.
+// A position, the name of a class (of static storage), or nothing where neither is known.
+using TrueState = std::variant<std::monostate, PlanePosition, std::string_view>;
+
+// The state of a subject in a slot; `slot`: what the site's epochs count. Empty: no truth is known. Any
+// thread may call.
 using Truth =
-    std::function<PlanePosition(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot)>;
+    std::function<TrueState(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot)>;
 
-// "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. Anything else: a CSV file of
-// motion capture; subjects are its tags. Errors: InvalidArgument for a key or number that is not known; as
-// ReadFile and MotionCapture::Parse.
+// "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. "generator:seed=1,rate_hz=50"
+// (and the other keys of an emitter source): the modulations of the simulated emitters; with "count=N",
+// subjects N + 1, N + 2, … are the emitters 1, 2, … again. Anything else: a CSV file of motion capture;
+// subjects are its tags. Errors: InvalidArgument for a key or number that is not known; as ReadFile and
+// MotionCapture::Parse.
 absl::StatusOr<Truth> OpenTruth(const std::string& description);
 
 }  // namespace tributary::cli

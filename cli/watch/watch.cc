@@ -266,8 +266,10 @@ void AddWatchCommand(Commands& program) {
   command.Number("--seconds", session.seconds, "N", "Stop N seconds after the first slot (0 = never)");
   command.Number("--rate", session.watch.max_rate_hz, "HZ",
                  "Show at most HZ slots per second (0 = every slot)");
-  command.Text("--truth", arguments.truth, "room:seed=N|FILE",
-               "True positions to measure errors against: room:seed=N, or a CSV file of motion capture");
+  command.Text(
+      "--truth", arguments.truth, "room:seed=N|generator:seed=N,rate_hz=HZ|FILE",
+      "Truth to measure errors against: the simulated room's users or emitters, or a CSV file of motion "
+      "capture");
   command.Text("--summary", arguments.summary, "FILE", "Write the final figures to FILE, as JSON");
   command.Examples(kWatchExamples);
 }

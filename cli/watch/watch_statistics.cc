@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "cli/table.h"
 #include "core/estimate/tuple_frame.h"
@@ -42,8 +44,9 @@ struct Judgement {
 std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, estimate::SlotLength length,
                                        std::size_t subject, const Truth& truth) {
   if (slot.dimension == 0 || !truth) return std::nullopt;
-  const PlanePosition at = truth(slot.subjects[subject], slot.epoch, length);
-  if (!at) return std::nullopt;
+  const TrueState state = truth(slot.subjects[subject], slot.epoch, length);
+  const auto* const at = std::get_if<PlanePosition>(&state);
+  if (at == nullptr) return std::nullopt;
   const float* mean = &slot.means[subject * slot.dimension];
   const float* factor = &slot.cholesky[subject * estimate::TriangleSize(slot.dimension)];
   const double dx = double{mean[0]} - (*at)[0];
@@ -53,6 +56,22 @@ std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, estimate::
   const double zx = dx / factor[0];
   const double zy = (dy - factor[1] * zx) / factor[2];
   return Judgement{std::hypot(dx, dy), zx * zx + zy * zy};
+}
+
+std::span<const float> LogProbabilities(const wire::WatchedSlot& slot, std::size_t subject) {
+  return {&slot.log_probabilities[subject * slot.classes], slot.classes};
+}
+
+// The true class as an index into the site's. Nothing where it is not known or not one of the site's.
+std::optional<std::size_t> TrueClass(const wire::WatchedSlot& slot, const wire::SiteDescription& site,
+                                     std::size_t subject, const Truth& truth) {
+  if (slot.classes == 0 || !truth) return std::nullopt;
+  const TrueState state = truth(slot.subjects[subject], slot.epoch, site.slot);
+  const auto* const name = std::get_if<std::string_view>(&state);
+  if (name == nullptr) return std::nullopt;
+  const auto found = std::ranges::find(site.classes, *name);
+  if (found == site.classes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - site.classes.begin());
 }
 
 // Root mean square of the standard deviations along the axes, cm.
@@ -73,9 +92,9 @@ const Table& PositionTable() {
 }
 
 const Table& ClassTable() {
-  static const Table table({Right("subject", 8), Left("class", 12), Right("probability"),
-                            Left("next class", 12), Right("probability"), Right("consistency", 12),
-                            Right("sources", 9)});
+  static const Table table({Right("subject", 8), Left("true class", 12), Left("class", 12),
+                            Right("probability"), Left("next class", 12), Right("probability"),
+                            Right("consistency", 12), Right("sources", 9)});
   return table;
 }
 
@@ -95,9 +114,9 @@ std::string PositionRow(const WatchView& view, const Truth& truth, std::size_t s
 }
 
 // The two classes that are likeliest.
-std::string ClassRow(const WatchView& view, std::size_t subject) {
+std::string ClassRow(const WatchView& view, const Truth& truth, std::size_t subject) {
   const wire::WatchedSlot& slot = view.slot;
-  const std::span<const float> logs(&slot.log_probabilities[subject * slot.classes], slot.classes);
+  const std::span<const float> logs = LogProbabilities(slot, subject);
   std::size_t best = 0;
   std::size_t next = 1;
   if (logs[next] > logs[best]) std::swap(best, next);
@@ -109,9 +128,11 @@ std::string ClassRow(const WatchView& view, std::size_t subject) {
     }
   }
   const auto probability = [&](std::size_t c) { return fmt::format("{:.4f}", std::exp(logs[c])); };
-  return ClassTable().Row(slot.subjects[subject], view.site.classes[best], probability(best),
-                          view.site.classes[next], probability(next),
-                          fmt::format("{:.2f}", slot.consistency[subject]), SourcesCell(view, subject));
+  const std::optional<std::size_t> true_class = TrueClass(slot, view.site, subject, truth);
+  return ClassTable().Row(slot.subjects[subject], true_class ? view.site.classes[*true_class] : "-",
+                          view.site.classes[best], probability(best), view.site.classes[next],
+                          probability(next), fmt::format("{:.2f}", slot.consistency[subject]),
+                          SourcesCell(view, subject));
 }
 
 }  // namespace
@@ -133,6 +154,9 @@ void WatchStatistics::Add(const wire::WatchedSlot& slot, const wire::SiteDescrip
   bool complete = true;
   for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
     complete = complete && ContributorCount(slot, i) == site.leaves.size();
+    if (const auto true_class = TrueClass(slot, site, i, truth_)) {
+      classes_.Add(slot.subjects[i], LogProbabilities(slot, i), *true_class);
+    }
     const auto judgement = JudgeEstimate(slot, site.slot, i, truth_);
     if (!judgement) continue;
     // Beyond what a site can be: the estimate is as wrong as it can be, and the sum stays finite.
@@ -163,6 +187,7 @@ WatchFigures WatchStatistics::figures() const {
     figures.max_error_cm = kCmPerNm * static_cast<double>(errors_nm_.max_ns());
     figures.nees = nees_sum_ / static_cast<double>(figures.judged);
   }
+  figures.classes = classes_.figures();
   const auto quantile_us = [this](double q) { return 1e-3 * static_cast<double>(latency_.QuantileNs(q)); };
   figures.latency_p50_us = quantile_us(0.5);
   figures.latency_p90_us = quantile_us(0.9);
@@ -191,6 +216,13 @@ std::string FiguresLine(const WatchFigures& figures) {
     line["max_error_cm"] = thousandths(figures.max_error_cm);
     line["nees"] = thousandths(figures.nees);
   }
+  if (figures.classes.judged > 0) {
+    line["judged"] = figures.classes.judged;
+    line["accuracy"] = thousandths(figures.classes.accuracy);
+    line["nll"] = thousandths(figures.classes.nll);
+    line["votes"] = figures.classes.votes;
+    line["voted_accuracy"] = thousandths(figures.classes.voted_accuracy);
+  }
   line["latency_us"] = {{"p50", tenths(figures.latency_p50_us)},
                         {"p90", tenths(figures.latency_p90_us)},
                         {"p99", tenths(figures.latency_p99_us)}};
@@ -206,7 +238,7 @@ std::vector<std::string> TableLines(const WatchView& view, const Truth& truth) {
   lines.push_back(classes ? ClassTable().Heading() : PositionTable().Heading());
   const std::size_t rows = std::min(view.slot.subjects.size(), kMaxRows);
   for (std::size_t i = 0; i < rows; ++i) {
-    lines.push_back(classes ? ClassRow(view, i) : PositionRow(view, truth, i));
+    lines.push_back(classes ? ClassRow(view, truth, i) : PositionRow(view, truth, i));
   }
   if (rows < view.slot.subjects.size()) {
     lines.push_back(fmt::format("{:>8} {} more", "", view.slot.subjects.size() - rows));
@@ -222,6 +254,10 @@ std::string FiguresText(const WatchView& view) {
   if (figures.judged > 0) {
     text += fmt::format("   error {:.2f} cm (90 %: {:.2f})   NEES {:.2f}", figures.mean_error_cm,
                         figures.p90_error_cm, figures.nees);
+  }
+  if (figures.classes.judged > 0) {
+    text += fmt::format("   right {:.1f} %   vote of {} {:.1f} %", 100 * figures.classes.accuracy,
+                        ClassJudgement::kVotes, 100 * figures.classes.voted_accuracy);
   }
   text +=
       fmt::format("   latency {:.0f} us (99 %: {:.0f})   incomplete {}   skipped {}", figures.latency_p50_us,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/watch/class_judgement.h"
 #include "cli/watch/truth.h"
 #include "core/runtime/latency.h"
 #include "core/wire/convert.h"
@@ -24,12 +25,14 @@ struct WatchFigures {
   double fused_per_s = 0;
   double slots_per_s = 0;
 
-  std::uint64_t judged = 0;  // estimates whose truth is known; the rest is 0 if there is none
+  std::uint64_t judged = 0;  // positions whose truth is known; the errors are 0 if there is none
   double mean_error_cm = 0;
   double p90_error_cm = 0;
   double p99_error_cm = 0;
   double max_error_cm = 0;
   double nees = 0;  // mean; 2 for a consistent estimator of a position in the plane
+
+  ClassFigures classes;  // of categorical estimates
 
   double latency_p50_us = 0;  // from capture to this reader
   double latency_p90_us = 0;
@@ -55,6 +58,7 @@ class WatchStatistics {
   // Lengths in nanometres: a logarithmic histogram is one, whatever it counts.
   runtime::LatencyHistogram errors_nm_;
   double nees_sum_ = 0;
+  ClassJudgement classes_;
   runtime::LatencyHistogram latency_;
 };
 

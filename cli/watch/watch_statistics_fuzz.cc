@@ -16,9 +16,12 @@
 namespace tributary::cli {
 namespace {
 
-PlanePosition AtOrigin(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) {
+// Positions for even subjects, classes for every third of the odd ones.
+TrueState AtOrigin(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) {
   if (slot.StartNs(epoch) < 0) std::abort();
-  return subject % 2 == 0 ? PlanePosition(std::array{0.0, 0.0}) : std::nullopt;
+  if (subject % 2 == 0) return PlanePosition{0.0, 0.0};
+  if (subject % 3 == 0) return "BPSK";
+  return {};
 }
 
 void Draw(const WatchView& view) {

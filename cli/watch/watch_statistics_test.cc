@@ -11,9 +11,9 @@ namespace tributary::cli {
 namespace {
 
 // Everybody stands at the origin; nobody knows where subject 99 is.
-PlanePosition AtOrigin(std::uint32_t subject, estimate::Epoch, estimate::SlotLength) {
-  if (subject == 99) return std::nullopt;
-  return std::array{0.0, 0.0};
+TrueState AtOrigin(std::uint32_t subject, estimate::Epoch, estimate::SlotLength) {
+  if (subject == 99) return {};
+  return PlanePosition{0.0, 0.0};
 }
 
 class WatchStatisticsTest : public ::testing::Test {
@@ -73,8 +73,8 @@ TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
 }
 
 // A subject walks along x by a metre a second.
-PlanePosition Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength slot) {
-  return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
+TrueState Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength slot) {
+  return PlanePosition{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
 }
 
 TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
@@ -158,6 +158,45 @@ TEST_F(WatchStatisticsTest, ShowsTheTwoLikeliestClassesOfASubject) {
   EXPECT_THAT(lines[3], ::testing::ContainsRegex("QPSK +0.7500 +BPSK +0.2000"));
   EXPECT_THAT(lines[4], ::testing::HasSubstr("8PSK\\x1b[31m"));
   EXPECT_THAT(lines[4], ::testing::HasSubstr("0.7500"));
+}
+
+// Everybody sends QPSK.
+TrueState Qpsk(std::uint32_t, estimate::Epoch, estimate::SlotLength) { return "QPSK"; }
+
+TEST_F(WatchStatisticsTest, JudgesClassesByTheNameOfTheTrueOne) {
+  WatchStatistics statistics(Qpsk);
+  site_.classes = {"BPSK", "QPSK"};
+  wire::WatchedSlot slot = Slot(0, 0);
+  slot.set_shape({.dimension = 0, .classes = 2});
+  slot.means.clear();
+  slot.cholesky.clear();
+  const float likely = std::log(0.9f);
+  const float unlikely = std::log(0.1f);
+  slot.log_probabilities = {unlikely, likely, likely, unlikely};
+  statistics.Add(slot, site_, 2000, 2000);
+  EXPECT_EQ(statistics.figures().classes.judged, 2u);
+  EXPECT_DOUBLE_EQ(statistics.figures().classes.accuracy, 0.5);
+  const auto summary = nlohmann::json::parse(FiguresLine(statistics.figures()));
+  EXPECT_EQ(summary["judged"], 2);
+  EXPECT_EQ(summary["accuracy"], 0.5);
+  EXPECT_FALSE(summary.contains("mean_error_cm"));
+
+  WatchView view;
+  view.site = site_;
+  view.slot = slot;
+  EXPECT_THAT(TableLines(view, Qpsk)[3], ::testing::ContainsRegex("QPSK +QPSK +0.9000"));
+}
+
+TEST_F(WatchStatisticsTest, DoesNotJudgeAClassThatTheSiteDoesNotHave) {
+  WatchStatistics statistics(Qpsk);
+  site_.classes = {"BPSK", "8PSK"};
+  wire::WatchedSlot slot = Slot(0, 0);
+  slot.set_shape({.dimension = 0, .classes = 2});
+  slot.means.clear();
+  slot.cholesky.clear();
+  slot.log_probabilities = {0, -20, 0, -20};
+  statistics.Add(slot, site_, 2000, 2000);
+  EXPECT_EQ(statistics.figures().classes.judged, 0u);
 }
 
 TEST_F(WatchStatisticsTest, JudgesNoClassAgainstAPosition) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/strip.h"
+#include "core/estimate/slot_stride.h"
 #include "core/runtime/address.h"
-#include "node/source/slot_pace.h"
 
 namespace tributary::panel {
 namespace {
@@ -60,10 +60,10 @@ scene::Wall ReadWall(const config::ConfigSection& source, const config::ConfigSe
 
 // The rate of a source that is paced by the slots.
 double ReadRate(const config::ConfigSection& source, estimate::SlotLength slot) {
-  double rate_hz = source::DefaultRateHz(slot);
+  double rate_hz = estimate::DefaultRateHz(slot);
   source.Read("rate_hz", rate_hz, {kLeastRateHz, kMostRateHz},
               "1000 / slot_ms divided by a whole number; default: one frame per slot, at most 2000 a second");
-  if (const auto stride = source::SlotStride(rate_hz, slot); !stride.ok()) {
+  if (const auto stride = estimate::SlotStride(rate_hz, slot); !stride.ok()) {
     // Fault adds the key.
     source.Fault("rate_hz", std::string(absl::StripPrefix(stride.status().message(), "rate_hz: ")));
   }

@@ -19,6 +19,9 @@ source::EmitterSourceOptions ReadEmitters(const config::ConfigSection& source, e
   options.slot = slot;
   options.rate_hz = rate_hz;
   source.Read("subjects", options.subjects, {1, max_subjects}, "emitters; a burst of each takes some 30 µs");
+  source.Read(
+      "first_subject", options.first_subject, {0, 1 << 30},
+      "subject of the first emitter: another range for each panel keeps the panels apart in one site");
   source.Read("receiver", options.receiver, {0, 65'535},
               "picks the channels and the noise: another number for each panel that hears the emitters");
   source.Read("seed", options.emitter.seed, {0},

@@ -46,7 +46,8 @@ class EmitterSource final : public Source {
     frame.features.resize(options_.subjects * radio::kBurstFeatures);
     const std::uint64_t number = frame.epoch / pace_.stride();
     for (std::uint32_t i = 0; i < options_.subjects; ++i) {
-      const std::uint32_t emitter = frame.subjects[i] = i + 1;
+      const std::uint32_t emitter = i + 1;
+      frame.subjects[i] = options_.first_subject + i;
       const auto burst = std::span(frame.features).subspan(i * radio::kBurstFeatures);
       const radio::Emission emission = radio::EmissionAt(options_.emitter, emitter, number);
       generator_.Generate(emission.modulation, emission.snr_db, radio::BurstIndex(emitter, number),

@@ -14,9 +14,10 @@
 namespace tributary::source {
 
 struct EmitterSourceOptions {
-  std::uint32_t subjects = 1;  // emitters, numbered from 1
-  std::uint32_t receiver = 0;  // picks the channels and the noise
-  double rate_hz = 2000;       // of frames: see SlotStride
+  std::uint32_t subjects = 1;       // emitters
+  std::uint32_t first_subject = 1;  // the number of the first emitter's subject; emitters are numbered from 1
+  std::uint32_t receiver = 0;       // picks the channels and the noise
+  double rate_hz = 2000;            // of frames: see estimate::SlotStride
   radio::EmitterOptions emitter;
   radio::BurstOptions burst = radio::ReferenceDomain();
   estimate::SlotLength slot{};  // what epochs count

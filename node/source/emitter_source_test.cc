@@ -63,6 +63,15 @@ TEST_F(EmitterSourceTest, GivesOneBurstOfEachEmitter) {
   EXPECT_NEAR(energy / 3 / radio::kBurstSamples, 1, 1e-5);
 }
 
+TEST_F(EmitterSourceTest, SubjectsMayStartElsewhereAndHearTheSame) {
+  EmitterSourceOptions options = Receiver(0);
+  const SensorFrame from_one = Heard(options);
+  options.first_subject = 9;
+  const SensorFrame frame = Heard(options);
+  EXPECT_THAT(frame.subjects, ElementsAre(9, 10, 11));
+  EXPECT_EQ(frame.features, from_one.features);
+}
+
 TEST_F(EmitterSourceTest, GivesThatWhichTheGeneratorGivesForItsEpoch) {
   const EmitterSourceOptions options = Receiver(2);
   const SensorFrame frame = Heard(options);

@@ -13,7 +13,7 @@
 namespace tributary::source {
 
 struct ReplayOptions {
-  double rate_hz = 2000.0;          // of frames: see SlotStride
+  double rate_hz = 2000.0;          // of frames: see estimate::SlotStride
   bool loop = false;                // else OutOfRange after the last slot
   std::uint32_t first_subject = 1;  // subjects are numbered from here
   estimate::SlotLength slot{};      // what epochs count

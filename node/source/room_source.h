@@ -15,7 +15,7 @@ namespace tributary::source {
 struct RoomSourceOptions {
   scene::Wall wall = scene::Wall::kSouth;
   std::uint32_t subjects = 16;  // numbered from 1
-  double rate_hz = 2000;        // of frames: see SlotStride
+  double rate_hz = 2000;        // of frames: see estimate::SlotStride
   scene::RoomMotion motion;     // its seed also seeds the noise
   estimate::SlotLength slot{};  // what epochs count
 };

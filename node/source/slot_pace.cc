@@ -1,36 +1,16 @@
 #include "node/source/slot_pace.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "core/estimate/slot_stride.h"
 #include "core/status/macros.h"
 
 namespace tributary::source {
 namespace {
 
-constexpr double kMostDefaultHz = 2000;
-constexpr double kTolerance = 1e-4;  // for rates that are written with a few decimals
 constexpr std::int64_t kMaxLagNs = 200'000'000;
 
 }  // namespace
-
-double DefaultRateHz(estimate::SlotLength slot) {
-  return slot.rate_hz() / std::max(1.0, std::ceil(slot.rate_hz() / kMostDefaultHz));
-}
-
-absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, estimate::SlotLength slot) {
-  const double stride = slot.rate_hz() / rate_hz;
-  const double whole = std::round(stride);
-  // False for NaN, too.
-  if (whole >= 1 && whole <= static_cast<double>(kMaxStride) &&
-      std::abs(stride - whole) <= kTolerance * whole) {
-    return static_cast<std::uint64_t>(whole);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("rate_hz: ", rate_hz, "; slots of ", slot.Text(), " allow ",
-                                                 slot.rate_hz(), " divided by a whole number up to ",
-                                                 kMaxStride));
-}
 
 std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot) {
   return std::max<std::uint64_t>(slot.SlotsIn(kMaxLagNs), 2 * stride);
@@ -38,7 +18,7 @@ std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot) {
 
 absl::StatusOr<SlotPace> SlotPace::Create(double rate_hz, estimate::SlotLength slot,
                                           const runtime::Clock& clock) {
-  ASSIGN_OR_RETURN(const std::uint64_t stride, SlotStride(rate_hz, slot));
+  ASSIGN_OR_RETURN(const std::uint64_t stride, estimate::SlotStride(rate_hz, slot));
   return SlotPace(stride, slot, clock);
 }
 

@@ -1,48 +1,13 @@
 #include "node/source/slot_pace.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <cmath>
 
 namespace tributary::source {
 namespace {
 
-using ::testing::HasSubstr;
-
 estimate::SlotLength Ms(double ms) { return *estimate::SlotLength::FromMs(ms); }
 
-TEST(SlotStrideTest, IsTheSlotsFromFrameToFrame) {
-  EXPECT_EQ(*SlotStride(2000, Ms(0.5)), 1u);
-  EXPECT_EQ(*SlotStride(200, Ms(0.5)), 10u);
-  EXPECT_EQ(*SlotStride(10, Ms(100)), 1u);
-  EXPECT_EQ(*SlotStride(0.01, Ms(1000)), 100u);
-}
-
-TEST(SlotStrideTest, TakesRatesAsTheyAreWritten) {
-  EXPECT_EQ(*SlotStride(60, Ms(16.666667)), 1u);
-  EXPECT_EQ(*SlotStride(33.333, Ms(10)), 3u);
-  EXPECT_EQ(*SlotStride(666.667, Ms(0.5)), 3u);
-}
-
-TEST(SlotStrideTest, RefusesTwoFramesInASlotAndSlotsThatWouldBeMissed) {
-  for (const double rate : {0.0, -1.0, 2000.5, 1999.0, 1500.0, 4000.0, 1e-9, 1e300, std::nan(""), HUGE_VAL}) {
-    EXPECT_FALSE(SlotStride(rate, Ms(0.5)).ok()) << rate;
-  }
-  EXPECT_THAT(std::string(SlotStride(200, Ms(10)).status().message()),
-              HasSubstr("rate_hz: 200; slots of 10 ms allow 100 divided by a whole number"));
-}
-
-TEST(SlotStrideTest, TheDefaultIsOneFrameASlotUpToTwoThousandASecond) {
-  EXPECT_DOUBLE_EQ(DefaultRateHz(Ms(0.5)), 2000);
-  EXPECT_DOUBLE_EQ(DefaultRateHz(Ms(100)), 10);
-  for (const double ms : {0.01, 0.3, 0.4999, 0.7, 16.666667, 3'600'000.0}) {
-    EXPECT_TRUE(SlotStride(DefaultRateHz(Ms(ms)), Ms(ms)).ok()) << ms;
-    EXPECT_LE(DefaultRateHz(Ms(ms)), 2000) << ms;
-  }
-}
-
-TEST(SlotStrideTest, AReaderMayLagTwoFramesHoweverRareTheyAre) {
+TEST(SlotPaceTest, AReaderMayLagTwoFramesHoweverRareTheyAre) {
   EXPECT_EQ(MaxLagSlots(1, Ms(0.5)), 400u);
   EXPECT_EQ(MaxLagSlots(2000, Ms(0.5)), 4000u);
   EXPECT_EQ(MaxLagSlots(1, Ms(1000)), 2u);

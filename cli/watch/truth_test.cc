@@ -1,0 +1,64 @@
+#include "cli/watch/truth.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/radio/emitter.h"
+#include "core/radio/modulation.h"
+
+namespace tributary::cli {
+namespace {
+
+const estimate::SlotLength kSlot = *estimate::SlotLength::FromMs(20);
+
+std::string_view ClassAt(const Truth& truth, std::uint32_t subject, estimate::Epoch epoch) {
+  const TrueState state = truth(subject, epoch, kSlot);
+  const auto* const name = std::get_if<std::string_view>(&state);
+  return name == nullptr ? "no class" : *name;
+}
+
+TEST(TruthTest, AnEmitterSendsWhatItsSourceMakesOfTheSameSeed) {
+  const auto truth = OpenTruth("generator:seed=7,rate_hz=25,frames_per_emission=3");
+  ASSERT_TRUE(truth.ok()) << truth.status();
+  const radio::EmitterOptions options{.seed = 7, .frames_per_emission = 3};
+  std::set<std::string_view> seen;
+  for (estimate::Epoch epoch = 0; epoch < 200; epoch += 2) {
+    // A frame every second slot.
+    const auto expected = radio::ModulationName(radio::EmissionAt(options, 1, epoch / 2).modulation);
+    EXPECT_EQ(ClassAt(*truth, 1, epoch), expected) << epoch;
+    seen.insert(expected);
+  }
+  EXPECT_GT(seen.size(), 5u);
+}
+
+TEST(TruthTest, SubjectsBeyondTheCountAreTheSameEmittersAgain) {
+  const auto truth = OpenTruth("generator:seed=1,rate_hz=50,count=4");
+  ASSERT_TRUE(truth.ok()) << truth.status();
+  for (estimate::Epoch epoch = 0; epoch < 100'000; epoch += 997) {
+    EXPECT_EQ(ClassAt(*truth, 4, epoch), ClassAt(*truth, 8, epoch));
+    EXPECT_EQ(ClassAt(*truth, 1, epoch), ClassAt(*truth, 5, epoch));
+  }
+}
+
+TEST(TruthTest, ARateThatDoesNotFitTheSlotsIsNoTruth) {
+  const auto truth = OpenTruth("generator:seed=1,rate_hz=33");
+  ASSERT_TRUE(truth.ok()) << truth.status();
+  EXPECT_EQ(ClassAt(*truth, 1, 10), "no class");
+}
+
+TEST(TruthTest, AWrongDescriptionNamesWhatIsExpected) {
+  const auto fault = [](const std::string& text) { return std::string(OpenTruth(text).status().message()); };
+  EXPECT_THAT(fault("room:sed=1"), ::testing::HasSubstr("expected room:seed=N"));
+  EXPECT_THAT(fault("generator:seed=1"), ::testing::HasSubstr("needs rate_hz"));
+  EXPECT_THAT(fault("generator:seed=1,rate_hz=nan"), ::testing::HasSubstr("expected generator:seed=N"));
+  EXPECT_THAT(fault("generator:seed=1,rate_hz=50,frames_per_emission=0"),
+              ::testing::HasSubstr("is not known"));
+  EXPECT_THAT(fault("room"), ::testing::HasSubstr("room:seed=N"));
+  EXPECT_THAT(fault("generator"), ::testing::HasSubstr("generator:seed=N"));
+}
+
+}  // namespace
+}  // namespace tributary::cli

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Four receivers hear eight emitters that change modulation and strength: one aggregator and five nodes as processes of
+# their own on the loopback. Four nodes report to the site "band", where their tuples are fused. The fifth is the same four
+# receivers once more; in its site "apart" each has subjects of its own, so that nothing is fused.
+# usage: radio.sh SECONDS [JSON-FILE|""]; run from the repository's root after a release build
+set -euo pipefail
+seconds=$1
+json=${2:-}
+# shellcheck source=deploy/demo/daemons.sh
+source deploy/demo/daemons.sh
+
+receivers=(north east south west)
+emitters=8
+rate_hz=50
+classes='["BPSK", "8PSK", "CPFSK", "GFSK", "PAM4", "QAM16", "QAM64", "QPSK", "AM-SSB", "WBFM"]'
+# Each emission lasts a second; its ratio is uniform over these, true and per sample.
+frames_per_emission=50
+lowest_snr_db=-10
+highest_snr_db=18
+ingest=127.0.0.1:$(free_port)
+http=127.0.0.1:$(free_port)
+
+site() { # name
+  local names
+  printf -v names '"%s", ' "${receivers[@]}"
+  cat <<TOML
+[[site]]
+name = "$1"
+sources = [${names%, }]
+classes = $classes
+slot_ms = $((1000 / rate_hz)).0
+max_subjects = $((emitters * ${#receivers[@]}))
+deadline_ms = 200.0
+TOML
+}
+
+panel() { # receiver's number, first subject
+  cat <<TOML
+[[panel]]
+name = "${receivers[$1]}"
+workload = "modulation"
+model = "$PWD/models/modulation.safetensors"
+[panel.source]
+kind = "generator"
+seed = 1
+receiver = $1
+subjects = $emitters
+first_subject = $2
+rate_hz = $rate_hz.0
+frames_per_emission = $frames_per_emission
+lowest_snr_db = $lowest_snr_db.0
+highest_snr_db = $highest_snr_db.0
+TOML
+}
+
+node() { # name, site
+  cat <<TOML
+node = "$1"
+site = "$2"
+slot_ms = $((1000 / rate_hz)).0
+[uplink]
+aggregator = "$ingest"
+[http]
+listen = ""
+TOML
+}
+
+{
+  printf 'listen = "%s"\n[http]\nlisten = "%s"\n' "$ingest" "$http"
+  site band
+  site apart
+} >"$work/aggregator.toml"
+node apart apart >"$work/apart.toml"
+for i in "${!receivers[@]}"; do
+  { node "${receivers[$i]}" band && panel "$i" 1; } >"$work/${receivers[$i]}.toml"
+  panel "$i" $((1 + i * emitters)) >>"$work/apart.toml"
+done
+
+nodes=("${receivers[@]}" apart)
+echo "Starting the aggregator on $ingest (http://$http) and five nodes: ${nodes[*]}"
+start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
+wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
+for name in "${nodes[@]}"; do
+  start "$name" "$bin/tributary-node" --config "$work/$name.toml" --summary "$work/node-$name"
+done
+wait_for_nodes "$http" "${nodes[@]}"
+
+truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
+echo "Each receiver alone, while this runs: tributary watch apart --aggregator $ingest --truth $truth"
+start watch "$bin/tributary" watch --aggregator "$ingest" --site apart --truth "$truth" \
+  --seconds "$seconds" --summary "$work/apart.json" >"$work/apart.out"
+"$bin/tributary" watch --aggregator "$ingest" --site band --truth "$truth" \
+  --seconds "$seconds" --summary "$work/band.json"
+finish watch
+
+for name in "${nodes[@]}"; do kill -TERM "${daemons[$name]}"; done
+for name in "${nodes[@]}"; do finish "$name"; done
+finish aggregator TERM
+
+# Lost bursts were due and reached no fused slot or no reader, over the whole life of the nodes.
+jq -s --argjson emitters "$emitters" --argjson lowest "$lowest_snr_db" --argjson highest "$highest_snr_db" \
+  --slurpfile band "$work/band.json" --slurpfile apart "$work/apart.json" '
+  . as $nodes
+  | ($nodes | map((.missed_frames + .failed_frames) * $emitters + .unusable_tuples + .lost_tuples) | add) as $lost_at_nodes
+  | {single: $apart[0].accuracy,
+     voted: $apart[0].voted_accuracy,
+     fused: $band[0].accuracy,
+     nll: {single: $apart[0].nll, fused: $band[0].nll},
+     bursts_per_s: ($apart[0].fused_per_s + 4 * $band[0].fused_per_s),
+     lost: ($lost_at_nodes + ($band[0].skipped_slots + 4 * $apart[0].skipped_slots) * $emitters),
+     snr_db: {definition: "true", lowest: $lowest, highest: $highest},
+     seconds: $band[0].seconds,
+     latency_us: $band[0].latency_us,
+     nodes: ($nodes | map({node, frames, tuples, missed_frames, unusable_tuples, lost_tuples}))}' \
+  "${nodes[@]/#/$work/node-}" >"$work/out.json"
+
+jq -r '
+  def percent: . * 1000 | round / 10;
+  "",
+  "right        one receiver \(.single | percent) %, its vote of ten \(.voted | percent) %, four fused \(.fused | percent) %",
+  "loss         one receiver \(.nll.single * 100 | round / 100) nats, four fused \(.nll.fused * 100 | round / 100)",
+  "signals      \(.snr_db.lowest) to \(.snr_db.highest) dB per sample, ten modulations, ten in a hundred by guessing",
+  "bursts       \(.bursts_per_s | round)/s over \(.seconds * 10 | round / 10) s, \(.lost) lost",
+  "latency      p50 \(.latency_us.p50 | round) us, p99 \(.latency_us.p99 | round) us from sample to reader"' "$work/out.json"
+[ -z "$json" ] || cp "$work/out.json" "$json"
