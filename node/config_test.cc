@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/radio/sigmf_meta.h"
 #include "tests/support/parse_config.h"
 
 namespace tributary::node {
@@ -159,7 +160,7 @@ TEST(NodeConfigTest, ReadsASigmfRecording) {
       "kind = \"sigmf\"\nfile = \"x.sigmf-meta\"\nloop = true\nsample_rate_hz = 0\nfirst_subject = 7\n"));
   const auto& sigmf = std::get<panel::SigmfConfig>(config.panels[0].source);
   EXPECT_EQ(sigmf.file, "/etc/tributary/x.sigmf-meta");
-  EXPECT_EQ(panel::SigmfDataFile(sigmf.file), "/etc/tributary/x.sigmf-data");
+  EXPECT_EQ(radio::SigmfDataFile(sigmf.file), "/etc/tributary/x.sigmf-data");
   EXPECT_EQ(sigmf.sample_rate_hz, 0);
   EXPECT_TRUE(sigmf.replay.loop);
   EXPECT_EQ(sigmf.replay.first_subject, 7u);

@@ -94,8 +94,10 @@ void AddInferCommand(Commands& program) {
   command.Text("--model", arguments.model, "FILE", "Model file; default: the shipped model");
   command.Text("--features", arguments.features, "FILE",
                ".npy file for a positioning model: float32 [n, 1024] raw features of one panel");
-  command.Text("--iq", arguments.iq, "FILE",
-               ".npy file for a modulation model: float32 [n, 2, 128] bursts, I before Q, of any power");
+  command.Text(
+      "--iq", arguments.iq, "FILE",
+      ".npy file for a modulation model: float32 [n, 2, 128] bursts, I before Q, of any power; or a SigMF "
+      "recording, NAME.sigmf-meta, which is cut every 128 samples");
   command.Text("--out", arguments.out, "FILE", ".npy file to write")->required();
   command.Choice("--format", arguments.format, NumberFormatWords(), "Number format");
   command.Examples(

@@ -131,5 +131,32 @@ TEST_F(RecogniseBurstsTest, RefusesAModelOfAnotherKind) {
   EXPECT_THAT(status.message(), HasSubstr("not a modulation model"));
 }
 
+TEST_F(RecogniseBurstsTest, ReadsASigmfRecordingAsItsBursts) {
+  const std::vector<float> bursts = Tones(3);
+  WriteBursts({3, 2, 128}, bursts);
+  ASSERT_TRUE(Run().ok());
+  const std::vector<float> expected = Result().values;
+  std::vector<float> interleaved;
+  for (std::size_t n = 0; n < 3 * radio::kBurstSamples; ++n) {
+    const std::size_t place = n / radio::kBurstSamples * radio::kBurstFeatures + n % radio::kBurstSamples;
+    interleaved.insert(interleaved.end(), {bursts[place], bursts[place + radio::kBurstSamples]});
+  }
+  Write("x.sigmf-data",
+        std::string(reinterpret_cast<const char*>(interleaved.data()), interleaved.size() * sizeof(float)));
+  Write("x.sigmf-meta", R"({"global": {"core:version": "1.0.0", "core:datatype": "cf32_le"},
+                            "captures": [{"core:sample_start": 0}]})");
+  ASSERT_TRUE(
+      RecogniseBursts(Path("m.safetensors"), Path("x.sigmf-meta"), fpga::NumberFormat::kFloat, Path("y.npy"))
+          .ok());
+  EXPECT_EQ(Result().values, expected);
+}
+
+TEST_F(RecogniseBurstsTest, NamesFileAndFieldOfASigmfRecordingThatItCannotRead) {
+  Write("x.sigmf-meta", R"({"global": {"core:version": "1.0.0", "core:datatype": "rf32_le"}})");
+  const absl::Status status =
+      RecogniseBursts(Path("m.safetensors"), Path("x.sigmf-meta"), fpga::NumberFormat::kFloat, Path("y.npy"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("x.sigmf-meta: global.core:datatype: found"));
+}
+
 }  // namespace
 }  // namespace tributary::cli

@@ -202,4 +202,11 @@ absl::StatusOr<SigmfMeta> ParseSigmfMeta(std::string_view json) {
   return meta;
 }
 
+std::string SigmfDataFile(std::string_view metadata_file) {
+  constexpr std::string_view kMetaEnding = ".sigmf-meta";
+  if (!metadata_file.ends_with(kMetaEnding)) return "";
+  metadata_file.remove_suffix(kMetaEnding.size());
+  return std::string(metadata_file) + ".sigmf-data";
+}
+
 }  // namespace tributary::radio

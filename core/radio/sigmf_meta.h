@@ -34,4 +34,8 @@ inline constexpr int kMaxSigmfMetaDepth = 16;
 // is not JSON or too long or deep, InvalidArgument for fields that are missing, wrong or not supported.
 absl::StatusOr<SigmfMeta> ParseSigmfMeta(std::string_view json);
 
+// The path of the samples for that of the metadata: NAME.sigmf-data for NAME.sigmf-meta. Empty for another
+// path.
+std::string SigmfDataFile(std::string_view metadata_file);
+
 }  // namespace tributary::radio

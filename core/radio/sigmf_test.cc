@@ -154,6 +154,12 @@ TEST(SigmfMetaTest, ShowsNoMoreThanALineOfAValue) {
             160u);
 }
 
+TEST(SigmfMetaTest, NamesTheFileOfTheSamples) {
+  EXPECT_EQ(SigmfDataFile("/a.b/x.sigmf-meta"), "/a.b/x.sigmf-data");
+  EXPECT_EQ(SigmfDataFile("x.sigmf"), "");
+  EXPECT_EQ(SigmfDataFile(""), "");
+}
+
 TEST(SigmfSamplesTest, PutsInPhaseBeforeQuadrature) {
   const auto bursts = CutSigmfBursts(Meta(SigmfDatatype::kCi16), Counting(2 * kBurstSamples));
   ASSERT_TRUE(bursts.ok()) << bursts.status();

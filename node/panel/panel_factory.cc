@@ -120,7 +120,7 @@ Opened MakeSource(const source::EmitterSourceOptions& options, const Model& mode
 Opened MakeSource(const SigmfConfig& config, const Model& model, const runtime::Clock& clock) {
   RETURN_IF_ERROR(CheckTakesBursts(model));
   ASSIGN_OR_RETURN(const std::string metadata, ReadRecording(config.file, radio::kMaxSigmfMetaBytes));
-  ASSIGN_OR_RETURN(const std::string data, ReadRecording(SigmfDataFile(config.file)));
+  ASSIGN_OR_RETURN(const std::string data, ReadRecording(radio::SigmfDataFile(config.file)));
   absl::StatusOr<parameters::NpyArray> bursts = source::BurstsOfSigmf(metadata, data, config.sample_rate_hz);
   if (!bursts.ok()) return WithContext(absl::StrCat("file: ", config.file), bursts.status());
   return source::CreateReplay(*std::move(bursts), config.replay, clock);

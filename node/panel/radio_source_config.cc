@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <string>
+
+#include "core/radio/sigmf_meta.h"
 
 namespace tributary::panel {
 namespace {
 
-constexpr std::string_view kMetaEnding = ".sigmf-meta";
-constexpr std::string_view kDataEnding = ".sigmf-data";
 constexpr double kMaxSnrDb = 200;
 
 }  // namespace
@@ -50,19 +50,14 @@ SigmfConfig ReadSigmf(const config::ConfigSection& source, estimate::SlotLength 
   sigmf.replay.rate_hz = rate_hz;
   source.ReadFile("file", sigmf.file,
                   config::Required("NAME.sigmf-meta of cf32_le or ci16_le; NAME.sigmf-data is beside it"));
-  if (!sigmf.file.empty() && SigmfDataFile(sigmf.file).empty()) {
-    source.Fault("file", fmt::format("expected a name that ends with {}, found {}", kMetaEnding, sigmf.file));
+  if (!sigmf.file.empty() && radio::SigmfDataFile(sigmf.file).empty()) {
+    source.Fault("file", fmt::format("expected a name that ends with .sigmf-meta, found {}", sigmf.file));
   }
   source.Read("sample_rate_hz", sigmf.sample_rate_hz, {0, 1e12},
               "what the metadata must say: the model's, or eight samples per symbol; 0: any");
   source.Read("loop", sigmf.replay.loop, "true: begin again at the end");
   source.Read("first_subject", sigmf.replay.first_subject, {0, 1 << 30}, "the number of its subject");
   return sigmf;
-}
-
-std::string SigmfDataFile(const std::string& metadata_file) {
-  if (!metadata_file.ends_with(kMetaEnding)) return "";
-  return metadata_file.substr(0, metadata_file.size() - kMetaEnding.size()) + std::string(kDataEnding);
 }
 
 }  // namespace tributary::panel

@@ -22,7 +22,4 @@ source::EmitterSourceOptions ReadEmitters(const config::ConfigSection& source, e
                                           double rate_hz, std::int64_t max_subjects);
 SigmfConfig ReadSigmf(const config::ConfigSection& source, estimate::SlotLength slot, double rate_hz);
 
-// The .sigmf-data file of a .sigmf-meta file; empty for another name.
-std::string SigmfDataFile(const std::string& metadata_file);
-
 }  // namespace tributary::panel
