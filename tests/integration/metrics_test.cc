@@ -127,6 +127,10 @@ class MetricsPageTest : public ::testing::Test {
                            "kind = \"replay\"\nloop = true\nrate_hz = 20.0\nfile = \"" + Recording() + "\""));
     Start("node", "udp", {"[[panel]]", "kind = \"udp\""},
           reporting("udp", "hall") + MetricsPanel("south", "kind = \"udp\"\nport = 0"));
+    Start("node", "radio", {"[[panel]]", "workload = \"modulation\""},
+          reporting("radio", "band") + "[[panel]]\nname = \"north\"\nworkload = \"modulation\"\n" +
+              fmt::format("model = \"{}/models/modulation.safetensors\"\n", kSource) +
+              "[panel.source]\nkind = \"generator\"\nrate_hz = 20.0\n");
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
