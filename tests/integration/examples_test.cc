@@ -79,6 +79,7 @@ TEST_F(ExamplesTest, ThereIsARunToCopyForEachStrategyAndForPrivacy) {
 
 TEST_F(ExamplesTest, TheDaemonsTakeTheirsAsTheyStand) {
   EXPECT_EQ(Faults("tributary-node", {"--config", kExamples + "node.toml", "--check"}), "");
+  EXPECT_EQ(Faults("tributary-node", {"--config", kExamples + "node-radio.toml", "--check"}), "");
   EXPECT_EQ(Faults("tributary-aggregator", {"--config", kExamples + "aggregator.toml", "--check"}), "");
 }
 
