@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
   auto store =
       std::unique_ptr<Store>(new Store(folder, std::move(lock), std::move(database), std::move(hook)));
   RETURN_IF_ERROR(store->CheckFiles());
+  KeepReserve(folder);
   return store;
 }
 
@@ -199,12 +200,18 @@ absl::Status Store::DeleteRun(std::string_view run) {
   if (found.empty()) {
     return absl::NotFoundError(fmt::format("run \"{}\" is not in the store", run));
   }
-  const absl::Status deleted = Transact([&]() -> absl::Status {
+  const auto forget = [&]() -> absl::Status {
     RETURN_IF_ERROR(Change("DELETE FROM submission WHERE run = ? RETURNING file, ''", run));
     RETURN_IF_ERROR(Change("DELETE FROM model WHERE run = ? RETURNING file, state_file", run));
     RETURN_IF_ERROR(Change("DELETE FROM history WHERE run = ?", run));
     return Change("DELETE FROM run WHERE name = ?", run);
-  });
+  };
+  absl::Status deleted = Transact(forget);
+  if (absl::IsResourceExhausted(deleted)) {
+    GiveUpReserve(folder_);
+    deleted = Transact(forget);
+  }
+  KeepReserve(folder_);
   RETURN_IF_ERROR(deleted);
   if (const auto log = logs_.find(run); log != logs_.end()) logs_.erase(log);
   return absl::OkStatus();

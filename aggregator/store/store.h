@@ -1,7 +1,7 @@
 // Stores runs: one folder with an SQLite database and the files that it names.
 //
 //   lock  tributary.db  models/RUN.ROUND.safetensors  models/RUN.ROUND.state  submissions/NUMBER[.log]
-//   orphaned/
+//   orphaned/  reserve
 //
 // The database is the truth. A file is written, synced and in place before the transaction that names it, and
 // is removed after the transaction that forgets it. So a crash at any moment leaves the state before or after
@@ -48,7 +48,8 @@ class Store {
   absl::StatusOr<std::vector<RunRecord>> Runs();
   // Adds a run with its initial model's file. AlreadyExists: a run of that name.
   absl::Status AddRun(const RunRecord& run, ModelRecord model, DurableFile file);
-  // Forgets the run, its models, submissions and history. NotFound: no such run.
+  // Forgets the run, its models, submissions and history. Uses the reserve if the disk is full. NotFound: no
+  // such run.
   absl::Status DeleteRun(std::string_view run);
   absl::Status SaveDocument(std::string_view run, std::string_view document);
 

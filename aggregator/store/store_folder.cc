@@ -32,7 +32,7 @@ bool MayStandBeside(const std::filesystem::directory_entry& entry) {
     const std::string_view ending = std::string_view(name).substr(kDatabase.size());
     return ending.empty() || ending == "-journal" || ending == "-wal" || ending == "-shm";
   }
-  return name == "lock" || name == "lost+found";
+  return name == "lock" || name == kReserve || name == "lost+found";
 }
 
 absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
@@ -96,6 +96,18 @@ absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {
   }
   return lock;
 }
+
+void KeepReserve(const std::string& folder) {
+  const Descriptor file(
+      open(fmt::format("{}/{}", folder, kReserve).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.open()) return;
+  constexpr off_t kMost = 1 << 20, kLeast = 1 << 16;
+  for (off_t bytes = kMost; bytes >= kLeast; bytes /= 2) {
+    if (posix_fallocate(file.get(), 0, bytes) == 0) return;
+  }
+}
+
+void GiveUpReserve(const std::string& folder) { unlink(fmt::format("{}/{}", folder, kReserve).c_str()); }
 
 absl::Status CheckStoreFolder(const std::string& folder) {
   std::error_code ignored;

@@ -14,6 +14,7 @@ inline constexpr std::string_view kDatabase = "tributary.db";
 inline constexpr std::string_view kModels = "models";            // a folder
 inline constexpr std::string_view kSubmissions = "submissions";  // a folder
 inline constexpr std::string_view kOrphaned = "orphaned";        // a folder: what the database does not name
+inline constexpr std::string_view kReserve = "reserve";          // a file: KeepReserve
 
 // Whether it has a database that is not an empty file.
 bool HasDatabase(const std::string& folder);
@@ -34,5 +35,10 @@ absl::Status CheckStoreFolder(const std::string& folder);
 // result is destroyed; the kernel releases it when the process ends, also by SIGKILL. Errors: as
 // CheckStoreFolder; FailedPrecondition if another process holds it (naming that process); else that of errno.
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder);
+
+// A deletion is a transaction, so it needs space before it frees any. KeepReserve occupies 1 MiB of the disk
+// for that, or less if no more fits; it does nothing if that is there. GiveUpReserve frees it.
+void KeepReserve(const std::string& folder);
+void GiveUpReserve(const std::string& folder);
 
 }  // namespace tributary::store

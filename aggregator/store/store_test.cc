@@ -37,6 +37,21 @@ TEST_F(StoreTest, KeepsARunThroughARestart) {
   EXPECT_THAT(Files("submissions"), IsEmpty());
 }
 
+TEST_F(StoreTest, DeletesARunOnAFullDiskWithTheSpaceThatItReserved) {
+  const auto reserve = [this] { return folder_ + "/reserve"; };
+  Open();
+  ASSERT_TRUE(AddRun().ok());
+  EXPECT_EQ(std::filesystem::file_size(reserve()), 1u << 20);
+  Open([&reserve](StoreStep step) {
+    const bool full = step == StoreStep::kCommit && std::filesystem::exists(reserve());
+    return full ? absl::ResourceExhaustedError("no space left on device") : absl::OkStatus();
+  });
+  EXPECT_EQ(store_->SaveDocument("r", "grown").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(store_->DeleteRun("r"), absl::OkStatus());
+  EXPECT_THAT(Files("models"), IsEmpty());
+  EXPECT_EQ(std::filesystem::file_size(reserve()), 1u << 20) << "for the next one";
+}
+
 TEST_F(StoreTest, MakesUpdatesThatArriveTogetherDurableByOneSync) {
   int syncs = 0;
   int commits = 0;

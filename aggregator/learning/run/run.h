@@ -27,7 +27,7 @@ namespace tributary::learning {
 // relayed run is a part of a parent's: RelayedRun says when its rounds begin and what becomes of their sums.
 //
 // An error of the store ends it: health() says why, everything is refused from then on, nothing in the store
-// is overwritten. A restart goes on from there.
+// is overwritten. HostedRuns::Recover and a restart go on from what is stored.
 class Run {
  public:
   // run_opening.h makes the parts.

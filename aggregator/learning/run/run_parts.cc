@@ -35,10 +35,15 @@ v1::StoredRun RunParts::Stored() const {
 
 bool RunParts::Healthy(absl::Status status) {
   if (status.ok()) return true;
-  spdlog::error("run {} stops until a restart, nothing is overwritten: {}", name(),
-                std::string(status.message()));
-  health = absl::UnavailableError(
-      fmt::format("run \"{}\" has stopped until a restart: {}", name(), std::string(status.message())));
+  const std::string why(status.message());
+  spdlog::error("run {} has failed, nothing is overwritten: {}", name(), why);
+  const std::string next =
+      relayed() ? "It goes on when the aggregator is restarted"
+                : fmt::format(
+                      "If the disk is in order again: tributary run resume {}; to give the run up: "
+                      "tributary run delete {}",
+                      name(), name());
+  health = absl::UnavailableError(fmt::format("run \"{}\" has failed: {}. {}", name(), why, next));
   account.changed = true;
   return false;
 }

@@ -53,7 +53,7 @@ struct RunParts {
   RoundSum sum;
   Journal journal;
   RunAccount account;
-  absl::Status health;  // an error: why the run has stopped until a restart
+  absl::Status health;  // an error: why the run has failed
 };
 
 }  // namespace tributary::learning

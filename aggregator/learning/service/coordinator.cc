@@ -164,8 +164,12 @@ void Coordinator::StartRun(std::string config, std::string model, Done<absl::Sta
 void Coordinator::Change(std::string name, std::function<absl::Status(Run&)> change,
                          Done<absl::Status> done) {
   thread_.Post([this, name = std::move(name), change = std::move(change), done = std::move(done)] {
-    const absl::StatusOr<Run*> run = runs_->Get(name);
+    Run* const found = runs_->Find(name);
+    const bool failed = found != nullptr && !found->health().ok() && found->relayed() == nullptr;
+    if (failed) Publish(*found);  // its nodes leave
+    const absl::StatusOr<Run*> run = failed ? runs_->Recover(*found) : runs_->Get(name);
     const absl::Status status = run.ok() ? change(**run) : run.status();
+    if (failed && run.ok()) nodes_.AssignWaiting();
     if (run.ok()) Publish(**run);  // whoever is told looks next
     done(status);
   });
@@ -184,11 +188,12 @@ void Coordinator::Post(std::function<void(HostedRuns&, Attendance&)> command) {
 
 void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
                                 std::optional<v1::Evaluation> evaluation) {
-  const auto add = [round, evaluation = std::move(evaluation)](Run& each) {
-    each.AddEvaluation(round, evaluation);
-    return absl::OkStatus();
-  };
-  Change(std::move(run), add, [](const absl::Status&) {});
+  thread_.Post([this, run = std::move(run), round, evaluation = std::move(evaluation)] {
+    Run* const judged = runs_->Find(run);
+    if (judged == nullptr) return;
+    judged->AddEvaluation(round, evaluation);
+    Publish(*judged);
+  });
 }
 
 void Coordinator::OpenRoundModel(std::string run, std::string owner, std::string node, std::uint32_t round,

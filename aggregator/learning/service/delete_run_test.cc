@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -77,6 +78,65 @@ TEST_F(DeleteRunTest, DoesNotKnowARunThatWasDeleted) {
   Finish();
   ASSERT_TRUE(Delete().ok());
   EXPECT_EQ(Delete().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// Its store cannot be written while `full_`.
+class FailedRunTest : public DeleteRunTest {
+ protected:
+  FailedRunTest() {
+    host_.Restart([this](store::StoreStep step) {
+      return full_ && step == store::StoreStep::kCommit
+                 ? absl::ResourceExhaustedError("no space left on device")
+                 : absl::OkStatus();
+    });
+    TestNode node(host_, "a");
+    const v1::TrainTask task = node.NextTrain();
+    full_ = true;
+    EXPECT_FALSE(node.Submit(task, {1, 2, 3}).accepted());
+    node.End();
+    EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FAILED);
+  }
+  ~FailedRunTest() override { host_.Stop(); }
+  grpc::Status Resume() {
+    grpc::ClientContext context;
+    v1::ResumeRunRequest request;
+    request.set_run("r");
+    v1::ResumeRunResponse response;
+    return v1::RunService::NewStub(host_.channel())->ResumeRun(&context, request, &response);
+  }
+
+  std::atomic<bool> full_ = false;
+};
+
+TEST_F(FailedRunTest, IsDeletedWithoutBeingStopped) {
+  full_ = false;
+  ASSERT_TRUE(Delete().ok());
+  EXPECT_EQ(Runs(), 0u);
+  EXPECT_TRUE(std::filesystem::is_empty(host_.store() + "/models"));
+  EXPECT_TRUE(Start().ok()) << "its name is free";
+}
+
+TEST_F(FailedRunTest, IsStoppedForGood) {
+  full_ = false;
+  Stop();
+  EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_STOPPED);
+  host_.Restart();
+  EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_STOPPED);
+}
+
+TEST_F(FailedRunTest, GoesOnWithoutARestartWhenItIsResumed) {
+  full_ = false;
+  ASSERT_TRUE(Resume().ok());
+  Finish();
+  EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FINISHED);
+}
+
+TEST_F(FailedRunTest, StaysFailedWhileTheDiskIsFull) {
+  Resume();
+  EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FAILED);
+  full_ = false;
+  ASSERT_TRUE(Resume().ok());
+  Finish();
 }
 
 // An update that was under way when its run ended and was deleted.

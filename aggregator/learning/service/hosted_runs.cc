@@ -120,7 +120,7 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
   }
   for (Run* other : order_) {
     if (other->relayed() == nullptr || other == present) continue;
-    other->relayed()->End();
+    other->relayed()->End({.reason = fmt::format("the parent has gone on to run {}", config.name)});
     schedule_.Touch(*other);
   }
   if (present != nullptr) return present;
@@ -130,9 +130,26 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
   return &Add(std::move(run));
 }
 
+absl::StatusOr<Run*> HostedRuns::Recover(Run& failed) {
+  ASSIGN_OR_RETURN(const std::vector<store::RunRecord> records, store_->Runs());
+  const auto record = std::ranges::find(records, failed.name(), &store::RunRecord::name);
+  if (record == records.end()) {
+    return absl::DataLossError(fmt::format("run \"{}\" is not in the store any more", failed.name()));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> restored, RestoreRun(surroundings_, *record));
+  spdlog::info("run {}: read again from the store, after {} committed rounds", record->name,
+               restored->state().committed);
+  std::ranges::replace(order_, &failed, restored.get());
+  active_.assign(order_.begin(), order_.end());
+  sick_.erase(&failed);
+  schedule_.Forget(failed);
+  schedule_.Touch(*restored);
+  return (runs_[record->name] = std::move(restored)).get();
+}
+
 absl::Status HostedRuns::Delete(const std::string& name) {
   ASSIGN_OR_RETURN(Run * run, Get(name));
-  if (!run->state().ended()) {
+  if (!run->state().ended() && run->health().ok()) {
     return absl::FailedPreconditionError(
         fmt::format("run \"{}\" has not ended: stop it first (tributary run stop {})", name, name));
   }

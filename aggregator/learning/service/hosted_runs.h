@@ -60,8 +60,12 @@ class HostedRuns {
   absl::StatusOr<Run*> StartRelayed(const RunConfig& config, std::string_view model_file,
                                     const ParentRound& round);
 
-  // Removes a run that has ended, also from the store and the board. NotFound; FailedPrecondition: it has not
-  // ended.
+  // Puts a run whose health is an error back to what the store has of it, as a restart would. `failed` is
+  // destroyed. Errors: those of RestoreRun; then nothing has changed.
+  absl::StatusOr<Run*> Recover(Run& failed);
+
+  // Removes a run that has ended or failed, also from the store and the board; a full disk does not prevent
+  // it. NotFound; FailedPrecondition: it has not ended.
   absl::Status Delete(const std::string& name);
 
   // Puts what has changed of the run on the board; the nodes that it concerns, if it has changed.

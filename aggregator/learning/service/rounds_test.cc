@@ -315,6 +315,7 @@ TEST_F(RoundsTest, StopsClearlyWhenTheStoreCannotBeWritten) {
   EXPECT_EQ(a.End().error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FAILED);
   EXPECT_THAT(host_.Run().run().message(), HasSubstr("no space left"));
+  EXPECT_THAT(host_.Run().run().message(), HasSubstr("tributary run resume r"));
   full = false;
   host_.Restart();
   TestNode again(host_, "a"), other(host_, "b");
