@@ -46,9 +46,9 @@ access::SourceOwner ReadOwner(const config::ConfigSection& section, const std::v
 access::AccessLists ReadAccess(const config::ConfigSection& root, bool tls) {
   access::AccessLists lists;
   const config::ConfigSection section = root.Section("access");
-  ReadNames(
-      section, "operators", lists.operators,
-      "certificates that may start, pause, stop and roll back runs, read models, and do what viewers may");
+  ReadNames(section, "operators", lists.operators,
+            "certificates that may start, pause, resume, stop, delete and roll back runs, read models, and "
+            "do what viewers may");
   ReadNames(section, "viewers", lists.viewers, "certificates that may watch sites and runs and list nodes");
   ReadNames(
       section, "nodes", lists.nodes,

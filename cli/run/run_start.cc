@@ -12,6 +12,7 @@
 #include "cli/run/run_messages.h"
 #include "core/config/program.h"
 #include "core/learning/run_config.h"
+#include "core/learning/trainable_model.h"
 #include "core/link/request_stream.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
@@ -54,11 +55,12 @@ struct RunStartArguments {
 };
 
 // Checked here, where the file has a name.
-absl::StatusOr<std::string> ReadModel(const std::string& path) {
+absl::StatusOr<std::string> ReadModel(const std::string& path, const learning::RunConfig& config) {
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
   RETURN_IF_ERROR(WithContext(path, parameters::DecodeFlatModel(file)).status());
   // The run's models would say that they are of the run that made this one.
   ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  RETURN_IF_ERROR(WithContext(path, learning::CheckTrainable(config.client, set)));
   RemoveDescription(set);
   return parameters::EncodeSafetensors(set);
 }
@@ -77,7 +79,7 @@ absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
 absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const learning::RunConfig& config) {
   const bool drawn = config.model_file.empty();
   absl::StatusOr<std::string> model =
-      drawn ? FreshModel(config) : ReadModel(file.Root().File(config.model_file));
+      drawn ? FreshModel(config) : ReadModel(file.Root().File(config.model_file), config);
   if (!model.ok()) file.Fault(drawn ? "encoder" : "model", std::string(model.status().message()));
   return model;
 }
@@ -126,7 +128,7 @@ absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
   RETURN_IF_ERROR(InConfiguration(config::CheckProgram(*file, config::Program::kRun)));
   const learning::RunConfig config = learning::ReadRunConfig(*file);
   RETURN_IF_ERROR(InConfiguration(file->Finish()));
-  auto initial = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
+  auto initial = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model, config);
   RETURN_IF_ERROR(InConfiguration(file->Finish()));
   ASSIGN_OR_RETURN(std::string model, std::move(initial));
   return PreparedRun{std::move(text), std::move(model)};
@@ -134,6 +136,10 @@ absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
 
 absl::Status Start(const RunStartArguments& arguments) {
   ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(arguments));
+  if (arguments.check && arguments.json) {
+    std::cout << wire::DumpJson({{"file", arguments.config}, {"ok", true}}) << "\n";
+    return absl::OkStatus();
+  }
   if (arguments.check) {
     std::cout << runtime::Printable(arguments.config) << ": no fault found\n";
     return absl::OkStatus();

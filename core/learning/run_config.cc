@@ -60,9 +60,10 @@ void RunNumbers(auto& run, ClientLimits limits, const auto& take) {
   take("min_nodes", run.min_nodes, kFromOne,
        "connected nodes that a round needs to start; with fewer the run waits; at most max_nodes");
   take("max_nodes", run.max_nodes, config::IntegerLimits{1, 10'000}, "nodes that may join");
-  take("quorum", run.quorum, kFromOne,
-       "updates that a round needs; with fewer it changes nothing; more than min_nodes: a round waits for as "
-       "many nodes; default: min_nodes");
+  take(
+      "quorum", run.quorum, kFromOne,
+      "updates that a round needs; with fewer the model stays as it is. A round waits for at least this many "
+      "nodes; default: min_nodes");
   take("sample_fraction", run.sample_fraction, config::RealLimits{.min = 0, .max = 1, .above_min = true},
        "probability that a connected node is asked; drawn again if fewer than the quorum are");
   take("max_samples", run.max_samples, config::IntegerLimits{1},
@@ -193,13 +194,15 @@ StrategyOptions ReadStrategy(const config::ConfigSection& section) {
 }
 
 nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimits limits) {
-  constexpr std::int64_t kMaxGrid = 28;
+  constexpr std::int64_t kMaxGrid = 14;  // of images of side 28, halved once
   nn::EncoderOptions encoder;
   std::vector<std::int64_t> channels(encoder.channels.begin(), encoder.channels.end());
   section.Read("channels", channels, IntegersWithin(nn::kChannelsLimit, limits),
                "of each stage; used, as all of this section, if model is empty");
   if (!channels.empty()) encoder.channels.assign(channels.begin(), channels.end());
-  section.Read("grid", encoder.grid, {1, kMaxGrid}, "features: channels × grid × grid");
+  section.Read("grid", encoder.grid, {1, kMaxGrid},
+               "features: channels × grid × grid; at most 14 with one stage, 7 with two, 3 with three, 1 "
+               "with four");
   section.Read("quantised", encoder.quantised,
                "12-bit weights and 8-bit activations, as the convolution block; norm = \"none\"");
   if (encoder.quantised) {
@@ -209,6 +212,16 @@ nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimit
   section.Choose("norm", encoder.norm, {"batch", "filter_response", "none"},
                  "filter_response needs no running statistics");
   return encoder;
+}
+
+// The message begins with the key, as "encoder.grid must be …".
+void RecordEncoderFault(const absl::Status& status, const config::ConfigFile& file) {
+  if (status.ok()) return;
+  const std::string_view message(status.message().data(), status.message().size());
+  const std::size_t end = std::min(message.find_first_of(": "), message.size());
+  std::string_view what = message.substr(end);
+  what.remove_prefix(std::min(what.find_first_not_of(": "), what.size()));
+  file.Fault(message.substr(0, end), what);
 }
 
 PrivacySettings ReadPrivacy(const config::ConfigSection& section) {
@@ -250,8 +263,7 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
   if (limits == ClientLimits::kStored) return config;
-  const absl::Status encoder = nn::Validate(config.encoder);
-  if (!encoder.ok()) root.Fault("", std::string(encoder.message()));
+  RecordEncoderFault(nn::Validate(config.encoder), file);
   return config;
 }
 

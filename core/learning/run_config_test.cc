@@ -107,6 +107,13 @@ TEST(RunConfigTest, SaysWhatAFreshEncoderIsMadeOf) {
               AllOf(HasSubstr("encoder.channels"), HasSubstr("encoder.norm")));
 }
 
+TEST(RunConfigTest, NamesTheKeyOfAnEncoderThatCannotBe) {
+  EXPECT_EQ(Message("name = \"a\"\n[encoder]\nchannels = [8, 16, 16]\ngrid = 10\n"),
+            "run.toml:4: encoder.grid: must be from 1 to 3, found 10");
+  EXPECT_EQ(Message("name = \"a\"\n[encoder]\ngrid = 1\nchannels = [8, 8, 8, 8, 8, 8]\n"),
+            "run.toml:4: encoder.channels: too many stages for the side of the images");
+}
+
 TEST(RunConfigTest, ThePagesOfKeysAreCurrent) {
   const auto file = *config::ConfigFile::Parse(R"(name = "kmnist")", "run.toml");
   ReadRunConfig(file);
@@ -175,6 +182,9 @@ TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {
               HasSubstr("hides the updates"));
   EXPECT_THAT(Message("name = \"a\"\n[privacy]\nnoise_multiplier = 1"),
               AllOf(HasSubstr("clip_norm"), HasSubstr("uniform")));
+  EXPECT_EQ(
+      Message("name = \"a\"\nclip_norm = 1.0\nweighting = \"uniform\"\n[privacy]\nnoise_multiplier = 1"), "")
+      << "noise does not need masking: the aggregator scales updates down itself";
   EXPECT_THAT(Message("name = \"a\"\nmin_nodes = 3\n[strategy]\nkind = \"fedbuff\"\n[buffer]\nsize = 4"),
               HasSubstr("buffer.size"));
   EXPECT_THAT(Message("name = \"../a\""), HasSubstr("name: must be"));

@@ -325,8 +325,8 @@ TEST_F(CheckAllTest, ARunIsJudgedByItsInitialModelToo) {
   EXPECT_EQ(check.exit_code, 78);
   EXPECT_THAT(check.said, HasSubstr("run.toml:2: model: "));
   EXPECT_EQ(run(no_model, false).said, check.said);
-  const std::string coarse = "name = \"r\"\n[encoder]\ngrid = 28\n";
-  EXPECT_THAT(run(coarse, true).said, HasSubstr("run.toml:1: encoder.grid must be"));
+  const std::string coarse = "name = \"r\"\n[encoder]\ngrid = 14\n";
+  EXPECT_THAT(run(coarse, true).said, HasSubstr("run.toml:3: encoder.grid: must be from 1 to 3"));
   EXPECT_EQ(run(coarse, false).exit_code, 78);
 }
 

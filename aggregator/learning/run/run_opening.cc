@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
+#include "core/learning/trainable_model.h"
+#include "core/parameters/safetensors.h"
 #include "core/privacy/differential_privacy.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -23,6 +26,12 @@ absl::StatusOr<parameters::FlatModel> DecodeGiven(std::string_view file) {
   absl::StatusOr<parameters::FlatModel> model = parameters::DecodeFlatModel(file);
   if (model.ok()) return model;
   return absl::InvalidArgumentError(fmt::format("model: {}", std::string(model.status().message())));
+}
+
+absl::Status CheckGiven(const RunConfig& config, std::string_view file) {
+  const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
+  if (!set.ok()) return absl::OkStatus();  // DecodeGiven refuses it
+  return WithContext("model", CheckTrainable(config.client, *set));
 }
 
 // What the draw of a round's nodes is mixed with. Epsilon counts on nobody knowing who took part
@@ -74,6 +83,7 @@ absl::StatusOr<std::unique_ptr<Run>> Add(std::unique_ptr<RunParts> run, std::uin
 absl::StatusOr<std::unique_ptr<Run>> StartRun(const RunSurroundings& surroundings, std::string_view config,
                                               std::string_view model_file) {
   ASSIGN_OR_RETURN(RunConfig parsed, ParseRunConfig(config, "run"));
+  RETURN_IF_ERROR(CheckGiven(parsed, model_file));
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
   ASSIGN_OR_RETURN(std::unique_ptr<RunParts> run,
                    Make(surroundings, config, std::move(parsed), std::move(model)));
