@@ -357,7 +357,7 @@ absl::Status FederationClient::Take(const v1::ParticipateResponse& response, con
     if (const auto more = news ? task_lines_.Admit(clock_.SteadyNs()) : std::nullopt) {
       spdlog::info("run {} has ended: {}{}", wire::PeerText(response.run()), reason, *more);
     }
-    if (options_.on_ended) options_.on_ended(response.run());
+    if (options_.on_ended) options_.on_ended({response.run(), reason, response.ended().finished()});
     return absl::OkStatus();
   }
   absl::StatusOr<wire::FederationTask> task = wire::TaskFromWire(response);

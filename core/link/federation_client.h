@@ -31,6 +31,13 @@
 
 namespace tributary::link {
 
+// What an aggregator says when a run is over.
+struct RunEnd {
+  std::string run;
+  std::string reason;
+  bool finished = false;  // all rounds were committed
+};
+
 struct FederationClientOptions {
   std::string aggregator;  // "host:port" or "unix:path"
   config::TlsSource tls;   // null: no TLS
@@ -42,7 +49,7 @@ struct FederationClientOptions {
   bool secure_aggregation = false;  // can mask its updates
   bool partial_sums = false;        // an aggregator: its updates are sums and name their contributors
   // This run is over for this node. Called on the client's thread; returns at once.
-  std::function<void(const std::string& run)> on_ended = nullptr;
+  std::function<void(const RunEnd& end)> on_ended = nullptr;
 };
 
 // With `try_again` the client itself sends the update again.

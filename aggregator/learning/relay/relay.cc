@@ -70,8 +70,9 @@ Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Cloc
     : options_([&] {
         options.parent.sample_count = 0;  // until nodes are here
         options.parent.partial_sums = true;
-        options.parent.on_ended = [&coordinator](const std::string& ended) {
-          OnRelayed(coordinator, ended, [](RelayedRun& run) { run.End(); });
+        options.parent.on_ended = [&coordinator](const link::RunEnd& end) {
+          OnRelayed(coordinator, end.run,
+                    [said = ParentEnd{end.reason, end.finished}](RelayedRun& run) { run.End(said); });
         };
         return std::move(options);
       }()),

@@ -272,13 +272,44 @@ TEST_F(RelayTest, ShowsTheRunAndLeavesItToTheParentToChangeIt) {
   EXPECT_EQ(status.error_message(), "run \"r\" is the parent's: it is changed there");
 }
 
-TEST_F(RelayTest, EndsWithTheParentsRun) {
+// The answer with which the run ends for a node.
+v1::EndedTask EndFor(TestNode& node) {
+  for (;;) {
+    const v1::ParticipateResponse task = node.Next();
+    if (task.has_ended() || task.run().empty()) return task.ended();
+  }
+}
+
+TEST_F(RelayTest, TellsItsNodesThatTheParentsRunHasFinished) {
   StartRun(parent_, "name = \"r\"\nrounds = 1\nmin_nodes = 1\nquorum = 1\n", 3);
   Child hall(parent_, "hall", 1);
   TestNode a(hall.host(), "a", 1, "");
   EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
-  EXPECT_TRUE(a.End().ok());
+  const v1::EndedTask end = EndFor(a);
+  EXPECT_EQ(end.reason(), "all rounds are done");
+  EXPECT_TRUE(end.finished());
   EXPECT_EQ(hall.host().Run().run().state(), v1::RUN_STATE_FINISHED);
+  EXPECT_EQ(hall.host().Run().run().message(), "the parent's run has ended: all rounds are done");
+  hall.Restart();
+  EXPECT_EQ(hall.host().Run().run().state(), v1::RUN_STATE_FINISHED);
+}
+
+TEST_F(RelayTest, TellsItsNodesThatTheParentsRunWasStopped) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 1);
+  TestNode a(hall.host(), "a", 1, "");
+  a.NextTrain();
+  grpc::ClientContext context;
+  v1::StopRunRequest request;
+  request.set_run("r");
+  v1::StopRunResponse response;
+  ASSERT_TRUE(v1::RunService::NewStub(parent_.channel())->StopRun(&context, request, &response).ok());
+  const v1::EndedTask end = EndFor(a);
+  EXPECT_EQ(end.reason(), "the run was stopped");
+  EXPECT_FALSE(end.finished());
+  EXPECT_EQ(hall.host().Run().run().state(), v1::RUN_STATE_STOPPED);
+  hall.Restart();
+  EXPECT_EQ(hall.host().Run().run().state(), v1::RUN_STATE_STOPPED);
 }
 
 TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
@@ -304,7 +335,7 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
                  EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
                  told = true;
                });
-  OnRelayed(child.coordinator(), "r", [](RelayedRun& run) { run.End(); });
+  OnRelayed(child.coordinator(), "r", [](RelayedRun& run) { run.End({}); });
   child.Stop();
   EXPECT_TRUE(told);
 }

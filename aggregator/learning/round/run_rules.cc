@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/status/macros.h"
 
@@ -22,6 +23,7 @@ absl::StatusOr<RunRules> RunRules::Restore(RunConfig config, const ModelFacts& m
   run->committed = stored.committed();
   run->paused = stored.paused();
   run->stopped = stored.stopped();
+  run->parent_end = {stored.parent_end(), stored.parent_finished()};
   RETURN_IF_ERROR(run->versions.Restore(stored));
   for (const v1::Participant& node : stored.nodes()) run->roster.Restore(node);
   for (const auto& [node, round] : stored.accepted_rounds()) run->roster.RestoreAccepted(node, round);
@@ -156,6 +158,11 @@ absl::StatusOr<RunOutcome> RunRules::SetPaused(bool paused, std::int64_t now_ns)
   run_->paused = paused;
   run_->StartRoundIfReady(now_ns, outcome);
   return outcome;
+}
+
+absl::StatusOr<RunOutcome> RunRules::End(ParentEnd end) {
+  if (!run_->stopped) run_->parent_end = std::move(end);
+  return Stop();
 }
 
 absl::StatusOr<RunOutcome> RunRules::Stop() {

@@ -85,6 +85,8 @@ class RunRules {
   // Repeating changes nothing.
   absl::StatusOr<RunOutcome> SetPaused(bool paused, std::int64_t now_ns);
   absl::StatusOr<RunOutcome> Stop();
+  // Stops a relayed run: its parent's is over.
+  absl::StatusOr<RunOutcome> End(ParentEnd end);
 
  private:
   RunRules(std::unique_ptr<RunState> run, bool restored) : run_(std::move(run)), restored_(restored) {}

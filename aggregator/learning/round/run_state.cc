@@ -26,6 +26,8 @@ v1::StoredRun RunState::Snapshot() const {
   stored.set_committed(committed);
   stored.set_paused(paused);
   stored.set_stopped(stopped);
+  stored.set_parent_end(parent_end.reason);
+  stored.set_parent_finished(parent_end.finished);
   versions.Store(stored);
   for (const auto& [name, node] : roster.nodes()) {
     if (stored.nodes_size() == kStoredNodes) break;
@@ -86,7 +88,7 @@ bool RunState::CannotTrain(std::string_view node) const {
 }
 
 v1::RunState RunState::phase() const {
-  if (finished()) return v1::RUN_STATE_FINISHED;
+  if (finished() || (stopped && parent_end.finished)) return v1::RUN_STATE_FINISHED;
   if (stopped) return v1::RUN_STATE_STOPPED;
   if (paused) return v1::RUN_STATE_PAUSED;
   return under_way() != nullptr ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_WAITING;
@@ -94,7 +96,7 @@ v1::RunState RunState::phase() const {
 
 std::string RunState::StatusMessage() const {
   if (finished()) return "all rounds are done";
-  if (stopped) return "the run was stopped";
+  if (stopped) return parent_end.reason.empty() ? "the run was stopped" : parent_end.reason;
   if (closed()) return fmt::format("round {} is being averaged", round());
   if (under_way() != nullptr) return fmt::format("round {} is under way", round());
   if (paused) return "paused";

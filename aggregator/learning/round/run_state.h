@@ -22,6 +22,12 @@ struct NodeTask {
   friend bool operator==(const NodeTask&, const NodeTask&) = default;
 };
 
+// Why a parent's run is over.
+struct ParentEnd {
+  std::string reason;
+  bool finished = false;  // all its rounds were committed
+};
+
 // RunRules owns and changes it, Submissions changes it too; all others only look. One thread at a time.
 struct RunState {
   // `lots`: RunRules::Restore.
@@ -65,6 +71,7 @@ struct RunState {
   std::uint32_t committed = 0;  // rounds
   bool paused = false;
   bool stopped = false;
+  ParentEnd parent_end = {};  // of a relayed run that is stopped
 };
 
 }  // namespace tributary::learning

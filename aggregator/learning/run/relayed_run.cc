@@ -130,9 +130,9 @@ void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {
   rounds_.Apply(*committed, true);
 }
 
-void RelayedRun::End() {
+void RelayedRun::End(ParentEnd end) {
   if (!run_.health.ok()) return;
-  rounds_.Apply(run_.rules.Stop()).IgnoreError();
+  rounds_.Apply(run_.rules.End(std::move(end))).IgnoreError();
 }
 
 }  // namespace tributary::learning

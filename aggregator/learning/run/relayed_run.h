@@ -53,8 +53,8 @@ class RelayedRun {
   // The parent has taken the sum, or it has not and the round's updates are void here too. Without effect on
   // another round.
   void EndRound(std::uint32_t round, const absl::Status& outcome);
-  // The parent's run has ended: the nodes are told.
-  void End();
+  // The parent's run has ended: the nodes are told what the parent said.
+  void End(ParentEnd end);
 
  private:
   absl::Status Begin(const ParentRound& round, std::string_view model_file);

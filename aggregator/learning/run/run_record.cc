@@ -35,9 +35,8 @@ void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
   if (!failure.empty()) {
     run.set_state(v1::RUN_STATE_FAILED);
     run.set_message(failure);
-  } else if (state.config.relayed && run.state() == v1::RUN_STATE_STOPPED) {
-    run.set_state(v1::RUN_STATE_FINISHED);
-    run.set_message("the parent's run has ended");
+  } else if (state.config.relayed && state.ended()) {
+    run.set_message(fmt::format("the parent's run has ended: {}", state.StatusMessage()));
   }
 }
 

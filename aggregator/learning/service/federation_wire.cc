@@ -190,6 +190,7 @@ v1::ParticipateResponse TaskMessage(const RunState& state, std::uint64_t model_b
     case TaskKind::kEnded:
       message.mutable_ended()->set_reason(task.reason);
       message.mutable_ended()->set_rounds(state.committed);
+      message.mutable_ended()->set_finished(state.phase() == v1::RUN_STATE_FINISHED);
       message.mutable_ended()->set_model_sha256(parameters::BytesOf(state.model().model));
       break;
   }

@@ -160,4 +160,12 @@ void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* 
                {"rounds", "before", "nodes", "after_node"});
 }
 
+void AddRoutesWithoutRuns(http::HttpServer& server) {
+  for (const char* path : {"/api/v1/runs", "/api/v1/runs/"}) {
+    server.Route(path, [](const http::HttpRequest&) -> http::HttpAnswer {
+      return http::HttpProblem(404, "runs need [federation] in the aggregator's configuration");
+    });
+  }
+}
+
 }  // namespace tributary::learning

@@ -33,6 +33,8 @@ v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay);
 //                           404 unknown run
 // Board and relay outlive the server.
 void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* relay = nullptr);
+// The same paths of an aggregator without [federation]: 404, with what is missing.
+void AddRoutesWithoutRuns(http::HttpServer& server);
 
 // InvalidArgument, naming the parameter: not an integer, negative or too large.
 absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& request);
