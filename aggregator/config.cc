@@ -134,6 +134,11 @@ void ReadParent(const config::ConfigSection& section, const AggregatorConfig& co
                    "the name of this aggregator as a node there, and on its certificate if TLS is on");
   config::CheckAddressKey(section, "aggregator", parent.aggregator, runtime::AddressUse::kDial,
                           ReachOf(config));
+  if (runtime::Reaches(parent.aggregator, config.listen)) {
+    section.Fault("aggregator", fmt::format("\"{}\" is this aggregator itself, which listens on {}: name "
+                                            "another one as its parent",
+                                            parent.aggregator, config.listen));
+  }
 }
 
 learning::EvaluationFiles ReadEvaluation(const config::ConfigSection& section) {

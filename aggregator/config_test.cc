@@ -206,7 +206,7 @@ TEST(AggregatorConfigTest, RefusesAFederationWithoutAStore) {
 
 TEST(AggregatorConfigTest, TakesPartInAParentsRuns) {
   const std::string keys =
-      "[federation]\nstore = \"runs\"\n[federation.parent]\naggregator = \"127.0.0.1:7400\"\nnode = "
+      "[federation]\nstore = \"runs\"\n[federation.parent]\naggregator = \"127.0.0.1:7401\"\nnode = "
       "\"hall-2\"\n";
   const auto config = ParseAggregatorConfig(keys, "a.toml");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -214,6 +214,15 @@ TEST(AggregatorConfigTest, TakesPartInAParentsRuns) {
   EXPECT_EQ(config->federation->parent->node, "hall-2");
   EXPECT_EQ(config->federation->parent->run, "");
   EXPECT_EQ(config->federation->parent->min_nodes, 2u);
+}
+
+TEST(AggregatorConfigTest, IsNotItsOwnParent) {
+  const std::string runs = "[federation]\nstore = \"runs\"\n";
+  const std::string itself = "aggregator = \"localhost:7400\"\nnode = \"hall-2\"\n";
+  EXPECT_THAT(
+      Faults(runs + "[federation.parent]\n" + itself),
+      HasSubstr("a.toml:4: federation.parent.aggregator: \"localhost:7400\" is this aggregator itself"));
+  EXPECT_THAT(Faults(runs + "[parent]\n" + itself), HasSubstr("parent.aggregator: \"localhost:7400\" is"));
 }
 
 TEST(AggregatorConfigTest, ReachesAFederationsParentOffTheLoopbackWithTlsOnly) {

@@ -71,9 +71,14 @@ absl::Status Daemon::Start() {
   state_.takes_streams = [server = server_.get()] { return server->serving(); };
   metrics_.AddProcessMetrics();
   metrics_.AddCollector([this](runtime::Reading& reading) { Collect(reading); });
-  RETURN_IF_ERROR(StartHttp());
-  spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config_.listen, port(),
-               tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"), http_port());
+  if (absl::Status status = StartHttp(); !status.ok()) {
+    said_what_was_served_ = true;  // nothing was: the cause is the only line
+    return status;
+  }
+  spdlog::info("aggregator listens on {}{}{}, {}, {}", config_.listen,
+               config_.listen.starts_with("unix:") ? "" : fmt::format(" (port {})", port()),
+               tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"),
+               http_ != nullptr ? fmt::format("HTTP port {}", http_port()) : "no HTTP");
   spdlog::info("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
                memory >> 20);
   return absl::OkStatus();
@@ -112,7 +117,11 @@ absl::Status Daemon::StartHttp() {
   http_ = std::make_unique<http::HttpServer>();
   http::AddDaemonRoutes(*http_, metrics_);
   publish::AddApiRoutes(*http_, state_);
-  if (federation_ != nullptr) learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
+  if (federation_ != nullptr) {
+    learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
+  } else {
+    learning::AddRoutesWithoutRuns(*http_);
+  }
   return WithContext("http.listen", http_->Start(config_.http_listen));
 }
 
@@ -142,8 +151,8 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     tls_->Reload(*config.tls);
     FollowList();
   }
-  spdlog::info("reload: log level {}, access, tuning and models of {}", config.log_level,
-               Counted(config.sites.size(), "site"));
+  spdlog::info("reload: took log_level ({}), [access], and the tuning and model_sha256 of {}",
+               config.log_level, Counted(config.sites.size(), "site"));
   return absl::OkStatus();
 }
 

@@ -35,9 +35,7 @@ constexpr const char* kExamples = R"(Examples:
 Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
 Signals: SIGTERM stops, SIGHUP reads log_level, access, certificates and what fuses again. Changed certificates are also taken without a signal.)";
 
-// Says the error; gives the exit status.
-int Ended(const absl::Status& status) {
-  if (!status.ok()) std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
+int ExitCode(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return runtime::kExitOk;
@@ -69,17 +67,8 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
-absl::Status Run(const std::string& path, bool check_only) {
-  std::optional<runtime::EndsWhileStarting> starting("tributary-aggregator");
-  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
-  RETURN_IF_ERROR(config::CheckProgram(file, config::Program::kAggregator));
-  ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
-  if (check_only) {
-    const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
-    std::printf("%s: no fault found\n%s", runtime::Printable(path).c_str(), MemoryText(terms).c_str());
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
+absl::Status Serve(PreparedAggregator prepared, const config::ConfigFile& file,
+                   std::optional<runtime::EndsWhileStarting>& starting) {
   const runtime::SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Create(std::move(prepared), clock));
   starting.reset();
@@ -93,6 +82,33 @@ absl::Status Run(const std::string& path, bool check_only) {
                            [] { return false; }, tick);
   daemon->Stop();
   return absl::OkStatus();
+}
+
+// `logs`: whether an error belongs into the log, or comes before there is one.
+absl::Status Run(const std::string& path, bool check_only, bool& logs) {
+  std::optional<runtime::EndsWhileStarting> starting("tributary-aggregator");
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
+  RETURN_IF_ERROR(config::CheckProgram(file, config::Program::kAggregator));
+  ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
+  if (check_only) {
+    const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
+    std::printf("%s: no fault found\n%s", runtime::Printable(path).c_str(), MemoryText(terms).c_str());
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
+  logs = true;
+  return Serve(std::move(prepared), file, starting);
+}
+
+// Says an error; gives the exit status.
+int RunAndSay(const std::string& path, bool check_only) {
+  bool logs = false;
+  const absl::Status status = Run(path, check_only, logs);
+  if (!status.ok() && logs) spdlog::error("{}", std::string(status.message()));
+  if (!status.ok() && !logs) {
+    std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
+  }
+  return ExitCode(status);
 }
 
 }  // namespace
@@ -112,6 +128,6 @@ int main(int argc, char** argv) {
   app.footer(tributary::aggregator::kExamples);
   const std::string version = tributary::runtime::VersionText("tributary-aggregator");
   if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
-  return tributary::runtime::FinishOutput(
-      "tributary-aggregator", tributary::aggregator::Ended(tributary::aggregator::Run(path, check_only)));
+  return tributary::runtime::FinishOutput("tributary-aggregator",
+                                          tributary::aggregator::RunAndSay(path, check_only));
 }

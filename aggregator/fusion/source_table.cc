@@ -82,7 +82,11 @@ absl::Status SourceTable::ReadLeaves(const SourceDeclaration& declaration, Sourc
   for (const std::string& leaf : declaration.leaves) {
     const auto found = leaf_by_name_.find(leaf);
     if (found == leaf_by_name_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("leaf '", leaf, "' is not one of the site's"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the site has no source '", leaf,
+          "': set [[panel]] name of the node to one that it has, or add this one to [[site]] sources "
+          "of the aggregator. It has ",
+          absl::StrJoin(site_.leaves, ", ")));
     }
     if (entry.leaves[found->second]) {
       return absl::InvalidArgumentError(absl::StrCat("leaf '", leaf, "' is listed twice"));

@@ -115,7 +115,11 @@ TEST_F(ReportSessionTest, RefusesAnUnknownSiteAndNamesThoseItHas) {
 }
 
 TEST_F(ReportSessionTest, RefusesALeafThatTheSiteDoesNotList) {
-  EXPECT_EQ(Take(Hello("zenith"))->fault, StreamFault::kUnknownLeaf);
+  const auto refusal = Take(Hello("zenith"));
+  EXPECT_EQ(refusal->fault, StreamFault::kUnknownLeaf);
+  EXPECT_THAT(std::string(refusal->status.message()),
+              AllOf(HasSubstr("no source 'zenith'"), HasSubstr("[[panel]] name"),
+                    HasSubstr("[[site]] sources"), HasSubstr("north, east")));
 }
 
 TEST_F(ReportSessionTest, RefusesAnotherModelAndSaysWhichDiffers) {

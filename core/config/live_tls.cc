@@ -121,7 +121,8 @@ void LiveTls::Read(Part& part, absl::Status (LiveTls::*take)()) {
   part.due_ns = clock_.SteadyNs() + kRetryNs;
   if (!status.ok() && fault != part.fault) {
     ++part.refused;
-    spdlog::warn("tls: what was in force stays, the files are not taken: {}", runtime::Printable(fault));
+    spdlog::warn("tls: the changed files are refused, the earlier ones stay in force: {}",
+                 runtime::Printable(fault));
   }
   part.fault = std::move(fault);
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/runtime/address.h"
 #include "core/status/macros.h"
@@ -97,7 +98,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   void Answer(HttpRequest& request) {
     const Target* target = server_.Find(request);
-    if (target == nullptr) return Send(HttpProblem(404, "no such path"));
+    if (target == nullptr) return Send(HttpProblem(404, server_.NoSuchPath()));
     for (const auto& [key, value] : request.query) {
       if (target->parameters.contains(key)) continue;
       return Send(HttpProblem(400, fmt::format("{}: no such parameter here{}{}", key,
@@ -210,6 +211,12 @@ const HttpServer::Target* HttpServer::Find(HttpRequest& request) const {
   }
   if (found != nullptr) request.rest = request.path.substr(longest);
   return found;
+}
+
+std::string HttpServer::NoSuchPath() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, target] : routes_) paths.push_back(path.back() == '/' ? path + "NAME" : path);
+  return fmt::format("no such path; there are: {}", fmt::join(paths, ", "));
 }
 
 absl::Status HttpServer::Start(const std::string& listen) {

@@ -109,6 +109,7 @@ class HttpServer {
     std::set<std::string> parameters;
   };
   void Accept();
+  std::string NoSuchPath() const;  // and which paths there are
   // The longest route that matches, with the request's `rest` filled in; null: none.
   const Target* Find(HttpRequest& request) const;
 

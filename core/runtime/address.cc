@@ -137,6 +137,20 @@ bool IsLoopback(std::string_view address) {
   return numeric && numeric->loopback;
 }
 
+bool Reaches(std::string_view dialled, std::string_view listener) {
+  if (dialled.starts_with(kUnix) || listener.starts_with(kUnix)) return dialled == listener;
+  const absl::StatusOr<HostPort> to = ParseHostPort(dialled);
+  const absl::StatusOr<HostPort> at = ParseHostPort(listener);
+  if (!to.ok() || !at.ok() || to->port != at->port || at->port == 0) return false;
+  const auto normal = [](const std::string& host) {
+    const auto numeric = Numeric(host);
+    return numeric ? numeric->normal : absl::AsciiStrToLower(host);
+  };
+  if (normal(to->host) == normal(at->host)) return true;
+  const bool anywhere = normal(at->host) == "0.0.0.0" || normal(at->host) == "::";
+  return IsLoopback(dialled) && (anywhere || IsLoopback(listener));
+}
+
 absl::StatusOr<std::string> NormalIpAddress(std::string_view address) {
   if (const auto numeric = Numeric(std::string(address))) return numeric->normal;
   return AddressFault(address, "is not a numeric IPv4 or IPv6 address");

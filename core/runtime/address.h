@@ -37,6 +37,11 @@ std::string WhyNotListen(int error);
 // Whether only this machine can reach the address: localhost, 127.0.0.0/8, ::1, or a unix socket.
 bool IsLoopback(std::string_view address);
 
+// Whether who dials `dialled` on this machine certainly reaches the listener at `listener`: the same unix
+// socket; or the same port of the same host, or the loopback of a listener on the loopback or on every
+// interface.
+bool Reaches(std::string_view dialled, std::string_view listener);
+
 // A numeric IPv4 or IPv6 address in the form that the system writes. Errors: InvalidArgument.
 absl::StatusOr<std::string> NormalIpAddress(std::string_view address);
 

@@ -76,6 +76,23 @@ TEST(AddressTest, OnlyThisMachineIsLoopback) {
   }
 }
 
+TEST(AddressTest, KnowsItsOwnListener) {
+  EXPECT_TRUE(Reaches("127.0.0.1:7400", "127.0.0.1:7400"));
+  EXPECT_TRUE(Reaches("localhost:7400", "127.0.0.1:7400"));
+  EXPECT_TRUE(Reaches("localhost:7400", "0.0.0.0:7400"));
+  EXPECT_TRUE(Reaches("[::1]:7400", "[::]:7400"));
+  EXPECT_TRUE(Reaches("Hall-2:7400", "hall-2:7400"));
+  EXPECT_TRUE(Reaches("[0:0::1]:7400", "[::1]:7400"));
+  EXPECT_TRUE(Reaches("unix:/run/a", "unix:/run/a"));
+  EXPECT_FALSE(Reaches("unix:/run/a", "unix:/run/b"));
+  EXPECT_FALSE(Reaches("unix:/run/a", "127.0.0.1:7400"));
+  EXPECT_FALSE(Reaches("127.0.0.1:7401", "127.0.0.1:7400"));
+  EXPECT_FALSE(Reaches("127.0.0.1:7400", "10.0.0.1:7400")) << "another process may listen there";
+  EXPECT_FALSE(Reaches("plant:7400", "0.0.0.0:7400")) << "nothing is resolved";
+  EXPECT_FALSE(Reaches("plant", "0.0.0.0:7400"));
+  EXPECT_FALSE(Reaches("127.0.0.1:0", "127.0.0.1:0"));
+}
+
 TEST(AddressTest, ANumberThatIsNoIpAddressIsNoHostName) {
   for (const char* name : {"hub", "hub.lan", "hub-1.lan", "10.0.0.1a"}) EXPECT_TRUE(IsHostName(name)) << name;
   for (const char* name : {"", "999.1.1.1", "10.0.0", "hub.7", "-hub", "a..b", "a b", "hub:7400"}) {

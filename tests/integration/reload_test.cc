@@ -36,7 +36,7 @@ class ReloadTest : public ::testing::Test {
 
 TEST_F(ReloadTest, TakesTheNewDeadlineWithoutLosingAStream) {
   Change("deadline_ms = 50.0", "deadline_ms = 60000.0");
-  ASSERT_TRUE(Logged("reload: log level"));
+  ASSERT_TRUE(Logged("reload: took log_level"));
   const Collector fused(aggregator_.ingest_port());
   Reporter south("south", aggregator_.ingest_port());
   ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
