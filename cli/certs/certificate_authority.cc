@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -147,7 +148,6 @@ std::string KeepAddresses(std::vector<std::string> earlier, CertificateRequest& 
   });
   if (earlier.empty()) return "";
   const std::string listed = absl::StrJoin(earlier, ", ");
-  if (request.use == CertificateUse::kClient) return absl::StrCat("; it no longer holds ", listed);
   request.addresses.insert(request.addresses.end(), earlier.begin(), earlier.end());
   return absl::StrCat("; it still holds ", listed);
 }
@@ -250,10 +250,10 @@ std::string CertificateAuthority::Judge(const CertificateRequest& request, X509*
   const bool connects = request.use != CertificateUse::kServer;
   const std::uint32_t usage = X509_get_extended_key_usage(present);
   if (((usage & XKU_SSL_SERVER) != 0) != serves) {
-    return serves ? "made again: it was not a server's" : "made again: a server could use it";
+    return "made again: it was not a server's";
   }
   if (((usage & XKU_SSL_CLIENT) != 0) != connects) {
-    return connects ? "made again: it was not a client's" : "made again: a client could use it";
+    return "made again: it was not a client's";
   }
   for (const std::string& address : request.addresses) {
     if (!Holds(present, address)) return "made again: it did not hold the address " + address;
@@ -261,8 +261,33 @@ std::string CertificateAuthority::Judge(const CertificateRequest& request, X509*
   return kThereAlready;
 }
 
+absl::Status CertificateAuthority::CheckUse(const CertificateRequest& request) const {
+  const absl::StatusOr<std::string> certificate_pem = config::ReadPem(Path(request.name + ".pem"));
+  const absl::StatusOr<std::string> key_pem = config::ReadPem(Path(request.name + ".key"));
+  if (!certificate_pem.ok() || !key_pem.ok()) return absl::OkStatus();
+  const CertificateAndKey pair = FromPem(*certificate_pem, *key_pem);
+  X509* const present = pair.certificate.get();
+  if (present == nullptr || X509_verify(present, own_.key.get()) != 1 || IsRevoked(present) ||
+      X509_cmp_current_time(X509_get0_notAfter(present)) <= 0) {
+    return absl::OkStatus();
+  }
+  const std::uint32_t usage = X509_get_extended_key_usage(present);
+  const bool serves = (usage & XKU_SSL_SERVER) != 0, connects = (usage & XKU_SSL_CLIENT) != 0;
+  const bool loses = (serves && request.use == CertificateUse::kClient) ||
+                     (connects && request.use == CertificateUse::kServer);
+  if (!loses) return absl::OkStatus();
+  const std::string_view owner = serves && connects ? "a child aggregator"
+                                 : serves           ? "an aggregator"
+                                                    : "a client";
+  return absl::FailedPreconditionError(fmt::format(
+      "{} is the valid certificate of {}: use another name, or --child for a server that is also a "
+      "client; to replace it, remove the file first",
+      Path(request.name + ".pem"), owner));
+}
+
 absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest& request) const {
   RETURN_IF_ERROR(CheckRequest(request));
+  RETURN_IF_ERROR(CheckUse(request));
   const std::string& name = request.name;
   const std::string certificate_path = Path(name + ".pem"), key_path = Path(name + ".key");
   ASSIGN_OR_RETURN(IssueRecord record, IssueRecord::Read(folder_));

@@ -47,11 +47,15 @@ class CertificateAuthority {
   // Only reads: NotFound if they are absent.
   static absl::StatusOr<CertificateAuthority> OpenExisting(const std::string& folder);
 
+  // FailedPrecondition: NAME.pem is a valid certificate with a use that the requested one would not have.
+  // Whoever works with it would lose it.
+  absl::Status CheckUse(const CertificateRequest& request) const;
+
   // Makes NAME.pem and NAME.key, for this use; valid for two years. A server's holds NAME, localhost, the
   // loopback and the addresses. Leaves files alone that verify, have the use, hold the addresses, are not
   // revoked and stay valid for 30 days. A server's that is made again keeps its earlier addresses. Returns
   // what it did: kThereAlready, "made", or "made again" with the reason and what became of the addresses.
-  // Errors: as CheckRequest, IssueRecord and WriteOutput.
+  // Errors: as CheckRequest, CheckUse, IssueRecord and WriteOutput.
   absl::StatusOr<std::string> Issue(const CertificateRequest& request) const;
 
   // Makes crl.pem again, valid for a year, with every certificate that the names have ever had. Returns how

@@ -17,6 +17,9 @@
 namespace tributary::cli {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
 class CertificateAuthorityTest : public ::testing::Test {
  protected:
   CertificateAuthorityTest() : folder_(OwnFolder() + "certificate_authority_test") {
@@ -145,14 +148,6 @@ TEST_F(CertificateAuthorityTest, AServerThatGetsAnAddressKeepsItsEarlierOnesAndS
   EXPECT_TRUE(config::LoadTls(Files("hub"), {.server = true}).ok());
 }
 
-TEST_F(CertificateAuthorityTest, SaysWhichAddressesAServerLosesThatBecomesAClient) {
-  const auto authority = CertificateAuthority::Open(folder_);
-  ASSERT_TRUE(authority->Issue(Server({"10.0.0.1"})).ok());
-  EXPECT_EQ(
-      authority->Issue({"hub"}).value(),
-      "made again: a server could use it; its key is new: copy both files; it no longer holds 10.0.0.1");
-}
-
 TEST_F(CertificateAuthorityTest, DoesNotOverwriteHalfAnAuthority) {
   ASSERT_TRUE(CertificateAuthority::Open(folder_).ok());
   std::filesystem::remove(folder_ + "/ca.key");
@@ -179,14 +174,25 @@ TEST_F(CertificateAuthorityTest, MakesCertificatesForOneUse) {
   EXPECT_TRUE(Holds(runtime::ReadFile(folder_ + "/roof.pem").value(), "localhost"));
 }
 
-TEST_F(CertificateAuthorityTest, MakesACertificateAgainThatHasAnotherUse) {
+TEST_F(CertificateAuthorityTest, DoesNotTakeAUseFromAValidCertificate) {
   const auto authority = CertificateAuthority::Open(folder_);
-  ASSERT_TRUE(authority->Issue({"hub", CertificateUse::kServerAndClient}).ok()) << "as earlier releases did";
-  EXPECT_EQ(authority->Issue(Server()).value(),
-            "made again: a client could use it; its key is new: copy both files");
-  EXPECT_EQ(authority->Issue({"hub"}).value(),
-            "made again: a server could use it; its key is new: copy both files");
-  EXPECT_EQ(authority->Issue({"hub"}).value(), kThereAlready);
+  ASSERT_TRUE(authority->Issue({"south"}).ok());
+  ASSERT_TRUE(authority->Issue(Server()).ok());
+  ASSERT_TRUE(authority->Issue({"roof", CertificateUse::kServerAndClient}).ok());
+  const std::string south = runtime::ReadFile(folder_ + "/south.pem").value();
+  const absl::Status refused = authority->Issue({"south", CertificateUse::kServer}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("south.pem is the valid certificate of a client"), HasSubstr("remove the file first")));
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/south.pem").value(), south);
+  EXPECT_FALSE(authority->Issue({"hub"}).ok());
+  EXPECT_FALSE(authority->Issue({"roof"}).ok());
+  EXPECT_FALSE(authority->Issue({"roof", CertificateUse::kServer}).ok());
+  EXPECT_EQ(authority->Issue({"south", CertificateUse::kServerAndClient}).value(),
+            "made again: it was not a server's; its key is new: copy both files");
+  std::filesystem::remove(folder_ + "/hub.pem");
+  EXPECT_EQ(authority->Issue({"hub"}).value(), "made");
 }
 
 TEST_F(CertificateAuthorityTest, AClientHasNoAddress) {

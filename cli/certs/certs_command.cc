@@ -75,6 +75,7 @@ absl::Status IssueAll(const CertsArguments& arguments) {
   RETURN_IF_ERROR(AddRequests(arguments.names, CertificateUse::kClient, requests));
   if (requests.empty()) return UsageError("name at least one certificate with --server, --child or --name");
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
+  for (const CertificateRequest& request : requests) RETURN_IF_ERROR(authority.CheckUse(request));
   const std::string folder = runtime::Printable(arguments.out);
   fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
   for (const CertificateRequest& request : requests) {
