@@ -296,7 +296,8 @@ class ReportUplink final : public Uplink {
       return;
     }
     next_attempt_ns_ = now_ns + reconnect_.DelayNs(error);
-    const bool refused = Reconnect::IsRefusal(error);
+    // NotFound: the aggregator has no such site.
+    const bool refused = Reconnect::IsRefusal(error) || absl::IsNotFound(error);
     Log(error, refused, now_ns);
     SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
   }

@@ -35,6 +35,13 @@ TEST(PeerStatusTest, SaysThatThePeerHasNoTls) {
               HasSubstr("no TLS at that address"));
 }
 
+TEST(PeerStatusTest, SaysThatAnHttpPortIsNoGrpcPort) {
+  EXPECT_THAT(
+      TextOf("failed to connect to all addresses; last error: INTERNAL: ipv4:127.0.0.1:7480: Trying to "
+             "connect an http1.x server"),
+      HasSubstr("HTTP is served there, not gRPC"));
+}
+
 TEST(PeerStatusTest, SaysThatNobodyListens) {
   EXPECT_EQ(
       TextOf(
