@@ -37,6 +37,14 @@ std::string Alternatives(const std::vector<std::string>& words) {
   return words.size() < 2 ? *last : absl::StrJoin(words.begin(), last, ", ") + " or " + *last;
 }
 
+// Refuses another option in the place of a value, which the shell makes of an empty variable.
+auto IsNoOption(const CLI::App* app) {
+  return [app](const std::string& text) {
+    if (!text.starts_with("--") || app->get_option_no_throw(text) == nullptr) return std::string();
+    return fmt::format("{}, and {} is an option", runtime::kNeedsAValue, text);
+  };
+}
+
 }  // namespace
 
 template <class T>
@@ -60,12 +68,15 @@ std::string NotAllowed(const std::string& text, const std::string& allowed) {
 
 CLI::Option* Command::Text(const std::string& names, std::string& value, const std::string& type,
                            const std::string& help) {
-  return app_->add_option(names, value, help)->type_name(type)->capture_default_str();
+  return app_->add_option(names, value, help)
+      ->type_name(type)
+      ->check(IsNoOption(app_), "")
+      ->capture_default_str();
 }
 
 CLI::Option* Command::Texts(const std::string& names, std::vector<std::string>& values,
                             const std::string& type, const std::string& help) {
-  return app_->add_option(names, values, help)->type_name(type);
+  return app_->add_option(names, values, help)->type_name(type)->check(IsNoOption(app_), "");
 }
 
 CLI::Option* Command::OneOf(const std::string& names, const std::string& help,
@@ -85,8 +96,9 @@ CLI::Option* Command::Value(const std::string& names, const std::string& type, c
   return app_
       ->add_option(
           names,
-          [name, take = std::move(take)](const CLI::results_t& given) {
-            const std::string fault = take(absl::StrJoin(given, ","));
+          [name, is_no_option = IsNoOption(app_), take = std::move(take)](const CLI::results_t& given) {
+            std::string fault = given.empty() ? std::string() : is_no_option(given.front());
+            if (fault.empty()) fault = take(absl::StrJoin(given, ","));
             if (!fault.empty()) throw CLI::ValidationError(name, fault);
             return true;
           },

@@ -42,7 +42,7 @@ class CommandDeclarationTest : public ::testing::Test {
                    "What to smelt");
     command.Choice("--fuel", arguments.fuel, {{"coal", "coal"}, {"coke", "coke"}, {"gas", "gas"}},
                    "What to burn");
-    command.Text("name", arguments.name, "NAME", "What to call it");
+    command.Text("name,--name", arguments.name, "NAME", "What to call it");
     command.Number("--crucibles", arguments.crucibles, "N", "How many crucibles", {1, 64});
     command.Number("--seed", arguments.seed, "N", "Seed of the draw");
     command.Number("--heat", arguments.heat_k, "K", "Heat");
@@ -109,6 +109,18 @@ TEST_F(CommandDeclarationTest, SaysWhichNumbersAreAllowedAndWhatWasFound) {
         HasSubstr("--heat: \"" + std::string(text) + "\" is not allowed; use a number of at least 0\n"));
   }
   EXPECT_THAT(FaultOf("--seed=-1"), HasSubstr("use a whole number from 0 to 18446744073709551615\n"));
+}
+
+// `--fuel $FUEL --metal iron`, where the variable is empty.
+TEST_F(CommandDeclarationTest, AnotherOptionIsNoValue) {
+  EXPECT_THAT(FaultOf("--fuel --metal iron"), HasSubstr("--fuel: needs a value, and --metal is an option\n"));
+  EXPECT_THAT(FaultOf("--name --metal iron"), HasSubstr("--name: needs a value, and --metal is an option\n"));
+  EXPECT_EQ(FaultOf("--name --silver"), "") << "no option of this command";
+}
+
+TEST_F(CommandDeclarationTest, SaysThatAnArgumentWasGivenAsAnOptionToo) {
+  EXPECT_THAT(FaultOf("ingot --name bar"),
+              HasSubstr("--name is given twice: as an argument and as an option\n"));
 }
 
 TEST_F(CommandDeclarationTest, HelpShowsWordsUnitsDefaultsAndExamples) {

@@ -81,8 +81,9 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
             "Is the aggregator running and reachable; do --certificate, --key and --ca fit it?"};
   }
   const std::string found =
-      fmt::format("the aggregator at {} is {:.1f} us ahead, +/- {:.1f} us", aggregator,
-                  Microseconds(offset->offset_ns), Microseconds(offset->uncertainty_ns));
+      fmt::format("the clock of the aggregator at {} is {:.1f} us {}, +/- {:.1f} us", aggregator,
+                  std::abs(Microseconds(offset->offset_ns)), offset->offset_ns < 0 ? "behind" : "ahead",
+                  Microseconds(offset->uncertainty_ns));
   const std::int64_t off_ns = std::abs(offset->offset_ns), limit_ns = slot.ns() / 2;
   // Beyond doubt only where the uncertainty does not reach the limit.
   if (off_ns - offset->uncertainty_ns > limit_ns) {

@@ -64,7 +64,7 @@ TEST(DoctorClockTest, JudgesAnOffsetByHalfASlotAndByWhatIsSure) {
             Finding::kWarning);
   const DoctorLine off = JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs}, estimate::SlotLength());
   EXPECT_EQ(off.finding, Finding::kFault);
-  EXPECT_THAT(off.found, HasSubstr("a:1 is -400.0 us ahead, +/- 100.0 us"));
+  EXPECT_THAT(off.found, HasSubstr("the clock of the aggregator at a:1 is 400.0 us behind, +/- 100.0 us"));
   EXPECT_THAT(off.remedy, HasSubstr("chrony or ptp4l"));
   EXPECT_EQ(JudgeOffset("a:1", absl::UnavailableError("refused"), estimate::SlotLength()).finding,
             Finding::kFault);

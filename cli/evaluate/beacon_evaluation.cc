@@ -167,6 +167,7 @@ absl::Status Evaluate(const EvaluateBeaconArguments& arguments) {
     ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
     ASSIGN_OR_RETURN(networks.emplace_back(), WithContext(path, nn::DecodeBeacon(file)));
   }
+  RETURN_IF_ERROR(CheckPart(arguments.evaluation.part));
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));
   ASSIGN_OR_RETURN(const auto figures, EvaluateBeacons(networks, recording, arguments.evaluation));
   std::cout << (arguments.json ? ToJson(figures, networks).dump() + "\n" : ToTable(figures, networks));

@@ -293,7 +293,9 @@ void AddLoadCommand(Commands& program) {
       "load", "Send the tuples of N panels to an aggregator; measure rate, latency and losses", Run);
   LoadPlan& plan = options.plan;
   plan.connection.aggregator.clear();
-  command.Connection(plan.connection, "Address of the aggregator; without one, the command starts its own");
+  command.Connection(
+      plan.connection,
+      "Address of the aggregator; without this and TRIBUTARY_AGGREGATOR, the command starts its own");
   command.Text("--http", options.http, "HOST:PORT",
                "HTTP address of that aggregator, to read its CPU time and memory");
   command.Text("--site", plan.site, "SITE", "Name of the site; it needs the sources panel-0, panel-1 …");
@@ -311,7 +313,7 @@ void AddLoadCommand(Commands& program) {
   command.Json(options.as_json, "Print the report as JSON");
   command.Examples(
       "Examples:\n"
-      "  tributary load --seconds 10                                      an aggregator of its own\n"
+      "  tributary load --aggregator \"\" --seconds 10                      an aggregator of its own\n"
       "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
       "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
       "panel is a node with a connection of its own. Where the connection breaks it is opened again, and "

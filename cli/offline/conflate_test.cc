@@ -110,6 +110,7 @@ TEST_F(ConflateCommandTest, NamesLineAndFieldOfBadInputAndGoesOn) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{", "not a JSON object"},
       {"[1]", "not a JSON object"},
+      {R"({"mean":[1e400,2]})", "a number is too large"},
       {R"({"epoch":1})", "field 'site' is missing"},
       {R"({"site":"a","epoch":-1,"subject":1,"source":"p"})", "field 'epoch' must be an integer"},
       {R"({"site":"a","epoch":1,"subject":4294967296,"source":"p"})", "field 'subject' must be an integer"},

@@ -113,11 +113,22 @@ absl::Status CheckCategorical(const EstimateLine& line) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Json> ParseObject(std::string_view text) {
+  try {
+    Json object = Json::parse(text.begin(), text.end());
+    if (object.is_object()) return object;
+  } catch (const Json::out_of_range& fault) {
+    return absl::InvalidArgumentError("a number is too large: its magnitude must be below 1.8e308");
+  } catch (const Json::exception& fault) {
+    return absl::InvalidArgumentError("not a JSON object");
+  }
+  return absl::InvalidArgumentError("not a JSON object");
+}
+
 }  // namespace
 
 absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text) {
-  const Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::InvalidArgumentError("not a JSON object");
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   EstimateLine line;
   RETURN_IF_ERROR(Read(object, "site", line.site));
   RETURN_IF_ERROR(Read(object, "epoch", line.epoch));

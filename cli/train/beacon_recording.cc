@@ -14,6 +14,11 @@
 #include "node/source/ranges.h"
 
 namespace tributary::cli {
+absl::Status CheckPart(const RecordingPart& part) {
+  if (part.start < part.end) return absl::OkStatus();
+  return UsageError(absl::StrCat("--from ", part.start, " must be below --to ", part.end));
+}
+
 absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
                                                       const std::string& truth_path) {
   ASSIGN_OR_RETURN(const auto ranges_csv, runtime::ReadFile(ranges_path));

@@ -19,6 +19,9 @@ struct RecordingPart {
   double end = 1.0;
 };
 
+// UsageError: it has no length.
+absl::Status CheckPart(const RecordingPart& part);
+
 struct BeaconRecording {
   // Reads both files. Errors: as ReadFile and the parsers, naming the file.
   static absl::StatusOr<BeaconRecording> Load(const std::string& ranges_path, const std::string& truth_path);

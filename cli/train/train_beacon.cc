@@ -50,6 +50,7 @@ RecordingPart UnseenPart(const RecordingPart& part) {
 }
 
 absl::Status Train(const TrainBeaconArguments& arguments) {
+  RETURN_IF_ERROR(CheckPart(arguments.part));
   RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.ranges, arguments.truth}));
   ASSIGN_OR_RETURN(const auto anchors, ParseAnchors(arguments.anchors));
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));

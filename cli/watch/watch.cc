@@ -227,6 +227,7 @@ absl::Status Watch(const WatchArguments& arguments) {
   const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
   WatchSession session(options, channel, truth);
+  bool waited_enough = false;  // for the first slot
   {
     Screen screen(options);
     bool hung_up = false;
@@ -234,7 +235,8 @@ absl::Status Watch(const WatchArguments& arguments) {
       if (hung_up || session.done() || std::ferror(stdout) != 0) return true;
       const auto view = session.View();
       if (view) screen.Show(*view, truth);
-      return !view && options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs;
+      waited_enough = !view && options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs;
+      return waited_enough;
     };
     runtime::RunUntilStopped([&hung_up] { hung_up = true; }, [] { return true; }, show, [] {});
   }
@@ -247,7 +249,7 @@ absl::Status Watch(const WatchArguments& arguments) {
   if (!arguments.summary.empty()) {
     RETURN_IF_ERROR(WriteOutput(arguments.summary, summary + "\n"));
   }
-  if (!view && options.seconds > 0) {
+  if (waited_enough) {
     return absl::UnavailableError("site " + options.watch.site + " fused nothing within 15 s");
   }
   return absl::OkStatus();
@@ -263,7 +265,8 @@ void AddWatchCommand(Commands& program) {
   command.Text("site,--site", session.watch.site, "SITE",
                "Name of the site; not needed if the aggregator has only one");
   command.Json(session.print_slots, "Print one line of JSON per slot instead of the table");
-  command.Number("--seconds", session.seconds, "N", "Stop N seconds after the first slot (0 = never)");
+  command.Number("--seconds", session.seconds, "N",
+                 "Stop N seconds after the first slot (0 = never); fail if none comes within 15 s");
   command.Number("--rate", session.watch.max_rate_hz, "HZ",
                  "Show at most HZ slots per second (0 = every slot)");
   command.Text(

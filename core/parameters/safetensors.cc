@@ -125,7 +125,11 @@ absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file) {
   if (file.size() < kLengthBytes) return Fault(file.size(), "file ends in the header's length");
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
-  if (length > kMaxHeader) return Fault(0, absl::StrCat("header of ", length, " bytes is too long"));
+  if (length > kMaxHeader) {
+    return Fault(0, file.substr(kLengthBytes).starts_with('{')
+                        ? absl::StrCat("header of ", length, " bytes is too long")
+                        : std::string("not a model file: it does not begin with the length of a header"));
+  }
   if (length > file.size() - kLengthBytes) {
     return Fault(file.size(), absl::StrCat("file ends in the header of ", length, " bytes"));
   }

@@ -79,6 +79,7 @@ TEST(SafetensorsTest, RefusesEveryTruncation) {
 TEST(SafetensorsTest, RefusesAHeaderThatIsLongerThanTheFileOrTheLimit) {
   ExpectRefused(std::string("\x10\0\0\0\0\0\0\0{}", 10), "file ends in the header");
   ExpectRefused(std::string(8, '\xff') + "{}", "too long");
+  ExpectRefused("listen = \"127.0.0.1:7400\"\n", "not a model file");
 }
 
 TEST(SafetensorsTest, RefusesAHeaderThatIsNotAnObject) {

@@ -52,11 +52,14 @@ std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
 }
 
 // CLI11 names the option first, then says "1 required FILE missing" or "At Most 1 required but received 2".
-std::string WrongCount(const std::string& what) {
+std::string WrongCount(const CLI::App& app, const std::string& what) {
   const std::string name = what.substr(0, what.find_first_of(": "));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  const bool also_positional = option != nullptr && option->get_positional() && !option->get_lnames().empty();
   if (what.ends_with("flag override")) return "--" + name + " takes no value";
   if (what.ends_with("missing")) return name + " needs a value";
-  return name + " may be given only once";
+  return name +
+         (also_positional ? " is given twice: as an argument and as an option" : " may be given only once");
 }
 
 // What the option means that CLI11 names first, in "config is required".
@@ -117,9 +120,11 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   const std::string path = CommandPath(*app);
   const std::vector<std::string> rest = app->remaining();
   const bool count = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
-  std::string what = count ? WrongCount(error.what()) : error.what();
+  std::string what = count ? WrongCount(*app, error.what()) : error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what += Meaning(*app, what);
-  if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
+  if (what.find(kNeedsAValue) != std::string::npos) {
+    // What is left over was meant for another option.
+  } else if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
     what = UnexpectedArgument(*app, rest.front());
   } else if (!rest.empty()) {
     what = UnknownCommand(*app, rest.front());

@@ -12,6 +12,9 @@
 
 namespace tributary::runtime {
 
+// Begins what is wrong with an option whose value is missing.
+inline constexpr std::string_view kNeedsAValue = "needs a value";
+
 // Parses the command line of a program. Adds --version, which prints `version`. Gives the exit code where the
 // program must end: 0 after --help and --version, 64 after a fault, 73 if standard output cannot be written.
 std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
