@@ -49,6 +49,8 @@ void TuneProcess() {
 
 void QuietLibraries() { setenv("GRPC_VERBOSITY", "NONE", 0); }
 
+std::uint64_t FreedBytes() { return mallinfo2().fordblks; }
+
 void ReturnFreedMemory() { malloc_trim(0); }
 
 void BlockSignals() {

@@ -1,6 +1,7 @@
 // A process from its first line to its last: tuning, signals, systemd's notifications, exit status.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ void TuneProcess();
 // Call first in main(). Silences gRPC's own lines on standard error, several a second for a wrong
 // certificate: we log their statuses once. GRPC_VERBOSITY in the environment wins.
 void QuietLibraries();
+
+// Bytes that malloc keeps although they were freed, also those that it has returned since. Takes it some
+// microseconds, after a rush a millisecond.
+std::uint64_t FreedBytes();
 
 // Returns memory that malloc keeps to the system, which takes milliseconds. Call it after a rare and large
 // piece of work: a round of federated learning, a model received.
