@@ -255,8 +255,9 @@ void FederationClient::Participate(std::stop_token stop) {
     bool answered = false;
     const std::int64_t began_ns = clock_.SteadyNs();
     const Declaration declaration = Declared();
-    const absl::Status status = ReadTasks(stop, declaration, answered);
+    absl::Status status = ReadTasks(stop, declaration, answered);
     if (stop.stop_requested()) return;
+    if (!answered) status = WithTlsAdvice(status, options_.tls != nullptr);
     const std::int64_t now_ns = clock_.SteadyNs();
     const bool ended = absl::IsNotFound(status) && answered;
     if (ended) reconnect.Recovered();

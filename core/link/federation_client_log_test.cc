@@ -1,18 +1,22 @@
 // What an aggregator writes into the log of those who take part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include "core/link/federation_client.h"
 #include "core/link/federation_server_fixture.h"
+#include "core/runtime/descriptor.h"
 
 namespace tributary::link {
 namespace {
@@ -29,6 +33,32 @@ class SwiftClock final : public runtime::Clock {
 
  private:
   mutable std::atomic<std::int64_t> now_ns_ = 1;
+};
+
+// Accepts connections on the loopback and closes them.
+class ClosingPeer {
+ public:
+  ClosingPeer() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof(name);
+    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<const sockaddr*>(&name), bytes), 0);
+    EXPECT_EQ(listen(listener_.get(), SOMAXCONN), 0);
+    EXPECT_EQ(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+    port_ = ntohs(name.sin_port);
+    thread_ = std::jthread([this] {
+      while (runtime::Descriptor(accept(listener_.get(), nullptr, nullptr)).open()) continue;
+    });
+  }
+  ~ClosingPeer() { shutdown(listener_.get(), SHUT_RDWR); }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const runtime::Descriptor listener_;
+  int port_ = 0;
+  std::jthread thread_;
 };
 
 class FederationClientLogTest : public ::testing::Test {
@@ -85,6 +115,17 @@ TEST_F(FederationClientLogTest, SaysWhyThereAreNoTasksAndWhenTheyComeAgain) {
   const std::string log = Log();
   EXPECT_THAT(log, HasSubstr("no tasks from " + server_.address() + " for south: "));
   EXPECT_THAT(log, HasSubstr(server_.address() + " gives south its tasks again"));
+}
+
+// A connection that ends before its first answer looks like this.
+TEST_F(FederationClientLogTest, AdvisesTlsWhereThePeerClosesTheConnection) {
+  client_.reset();
+  const ClosingPeer peer;
+  client_.emplace(
+      FederationClientOptions{.aggregator = peer.address(), .tls = nullptr, .node = "south", .run = "run"},
+      clock_);
+  while (client_->last_error().ok()) std::this_thread::yield();
+  EXPECT_THAT(Log(), HasSubstr("if the aggregator wants TLS, fill [tls]"));
 }
 
 // The clock stands still meanwhile.
