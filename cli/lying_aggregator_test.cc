@@ -5,13 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
+#include "cli/watch/node_pages.h"
 #include "core/parameters/crc32c.h"
+#include "core/runtime/clock.h"
 #include "core/wire/federation_task.h"
 #include "tests/support/own_folder.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -68,6 +71,7 @@ class LyingAggregatorTest : public ::testing::Test,
                          v1::ListNodesResponse* response) override {
     response->add_nodes()->set_name("node " + std::to_string(++pages_));
     response->set_more(true);
+    clock_.Advance(std::chrono::nanoseconds(page_takes_).count());
     return grpc::Status::OK;
   }
 
@@ -94,6 +98,8 @@ class LyingAggregatorTest : public ::testing::Test,
   bool second_is_malformed_ = false;
   ConnectionArguments connection_;
   int pages_ = 0;
+  std::chrono::seconds page_takes_{0};
+  runtime::ManualClock clock_{1};
   int exit_code_ = -1;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -114,6 +120,14 @@ TEST_F(LyingAggregatorTest, EndsStatusWithDataLossIfItsPagesDoNotEnd) {
               HasSubstr(connection_.aggregator + ": its list of nodes does not end: 64 of them so far"));
   EXPECT_EQ(exit_code_, 65);
   EXPECT_EQ(pages_, 64);
+}
+
+TEST_F(LyingAggregatorTest, HasAMinuteForItsPages) {
+  page_takes_ = std::chrono::seconds(25);
+  const auto nodes = AllNodes(connection_, "", clock_, nullptr);
+  EXPECT_EQ(nodes.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(nodes.status().message()), HasSubstr("3 of them so far. Up to 64 pages in 60 s"));
+  EXPECT_EQ(pages_, 3);
 }
 
 TEST_F(LyingAggregatorTest, SendsNoMoreOfAModelThanItDeclared) {
