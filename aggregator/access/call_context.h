@@ -19,7 +19,15 @@ struct CallContext : grpc::CallbackServerContext {
   Peer caller;                      // where access is not null
   // What the call has said takes the role of a child, as long as it is open.
   std::atomic<bool> speaks_for_others = false;
+
+  // A message of its stream has come.
+  virtual void CountMessage() {}
 };
+
+// For services that read a stream, at each message: a connection that sends much and says nothing is cut.
+inline void CountMessage(grpc::CallbackServerContext& context) {
+  if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountMessage();
+}
 
 // PermissionDenied if the call was revoked. For services, before a unary call does anything.
 inline absl::Status CheckNotRevoked(const grpc::CallbackServerContext& context) {

@@ -17,6 +17,12 @@ void RoundSum::Start(const parameters::FixedPoint& fixed_point) {
   if (sum_) sum_->Start(fixed_point);
 }
 
+void RoundSum::Release() {
+  Clear();
+  combined_ = {};
+  if (sum_) sum_.emplace(0);
+}
+
 double RoundSum::ScaleOf(const KeptUpdate& update) const {
   return clip_norm_ > 0 && update.record.norm() > clip_norm_ ? clip_norm_ / update.record.norm() : 1.0;
 }

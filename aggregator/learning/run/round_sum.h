@@ -34,6 +34,8 @@ class RoundSum {
   absl::Status AddUpAgain(const parameters::FixedPoint& fixed_point, std::vector<KeptUpdate> updates);
   // The round is over.
   void Clear() { updates_.clear(); }
+  // There will be no other: gives the memory back.
+  void Release();
 
   // In the order in which they were accepted.
   const std::vector<KeptUpdate>& updates() const { return updates_; }

@@ -182,7 +182,10 @@ std::int64_t Run::Advance() {
   for (;;) {
     if (!run_.health.ok()) return kNoDeadline;
     const Advanced advanced = run_.rules.Advance(run_.now_ns());
-    if (advanced.outcome.empty()) return advanced.next_ns;
+    if (advanced.outcome.empty()) {
+      run_.ReleaseIfEnded();
+      return advanced.next_ns;
+    }
     rounds_.Apply(advanced.outcome);
   }
 }

@@ -32,9 +32,15 @@ std::unique_ptr<Strategy> NewStrategy(const StrategyOptions& options, const para
 }  // namespace
 
 RunModel::RunModel(const StrategyOptions& options, parameters::FlatModel model)
-    : layout_(std::move(model.layout)),
+    : options_(options),
+      layout_(std::move(model.layout)),
       values_(std::move(model.values)),
       strategy_(NewStrategy(options, layout_)) {}
+
+void RunModel::Release() {
+  Forget();
+  strategy_ = nullptr;
+}
 
 absl::StatusOr<WrittenModel> RunModel::Write(store::Store& store, std::string_view run, std::uint32_t round,
                                              const parameters::Sha256& identity, std::int64_t unix_ns) const {
@@ -60,15 +66,14 @@ absl::Status RunModel::Load(const store::Store& store, const store::ModelRecord&
   ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.file));
   std::string header(layout_.file_header.size(), '\0');
   RETURN_IF_ERROR(reader.Read(header.data(), header.size()).status());
+  values_.resize(layout_.element_count);
   RETURN_IF_ERROR(ReadValues(reader, values_));
   return LoadStrategyState(store, record);
 }
 
 absl::Status RunModel::LoadStrategyState(const store::Store& store, const store::ModelRecord& record) {
-  if (record.strategy_state.name.empty()) {
-    strategy_ = NewStrategy(strategy_->options(), layout_);
-    return absl::OkStatus();
-  }
+  if (record.strategy_state.name.empty() || released()) strategy_ = NewStrategy(options_, layout_);
+  if (record.strategy_state.name.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.strategy_state));
   for (const std::span<float> part : strategy_->state()) RETURN_IF_ERROR(ReadValues(reader, part));
   return absl::OkStatus();

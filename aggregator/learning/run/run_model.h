@@ -35,8 +35,8 @@ class RunModel {
   absl::StatusOr<std::optional<store::DurableFile>> WriteStrategyState(store::Store& store,
                                                                        std::string_view run,
                                                                        std::uint32_t round) const;
-  // Takes the model of that record out of the store, or only what the strategy remembered with it (where
-  // nothing was kept, the strategy is a new one). DataLoss: what is stored is damaged.
+  // Takes the model of that record out of the store, also after Release; or only what the strategy remembered
+  // with it (where nothing was kept, the strategy is a new one). DataLoss: what is stored is damaged.
   absl::Status Load(const store::Store& store, const store::ModelRecord& record);
   absl::Status LoadStrategyState(const store::Store& store, const store::ModelRecord& record);
 
@@ -46,12 +46,16 @@ class RunModel {
   // Another model of the same layout; or none in memory, for it is in its file.
   void Replace(std::vector<float> values) { values_ = std::move(values); }
   void Forget() { values_ = {}; }
+  // Keeps neither the model nor what the strategy remembers in memory: the run has ended.
+  void Release();
+  bool released() const { return strategy_ == nullptr; }
 
   const parameters::ModelLayout& layout() const { return layout_; }
-  const Strategy& strategy() const { return *strategy_; }
+  const Strategy& strategy() const { return *strategy_; }  // not after Release
   parameters::Sha256 Identity() const { return parameters::FlatIdentity(layout_.tensors, values_); }
 
  private:
+  const StrategyOptions options_;
   parameters::ModelLayout layout_;
   std::vector<float> values_;
   std::unique_ptr<Strategy> strategy_;

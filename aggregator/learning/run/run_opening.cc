@@ -143,6 +143,7 @@ absl::StatusOr<std::unique_ptr<Run>> RestoreRun(const RunSurroundings& surroundi
   if (open != nullptr) {
     RETURN_IF_ERROR(run->sum.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
   }
+  run->ReleaseIfEnded();
   return std::make_unique<Run>(std::move(run));
 }
 

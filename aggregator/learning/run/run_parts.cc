@@ -48,6 +48,12 @@ bool RunParts::Healthy(absl::Status status) {
   return false;
 }
 
+void RunParts::ReleaseIfEnded() {
+  if (!state.ended() || state.under_way() != nullptr || model.released()) return;
+  model.Release();
+  sum.Release();
+}
+
 void RunParts::CountRefusal() {
   ++account.round_refused;
   ++account.refused;

@@ -44,6 +44,9 @@ struct RunParts {
   // Makes `status` the run's health unless it is fine.
   bool Healthy(absl::Status status);
   void CountRefusal();
+  // Gives the memory of the model and the sum back once the run has ended. Its models stay in the store, from
+  // where they are read and rolled back.
+  void ReleaseIfEnded();
 
   const RunSurroundings surroundings;
   const std::shared_ptr<const std::string> config_text;

@@ -16,6 +16,8 @@ void CollectCounters(const LearningCounters& counters, runtime::Reading& reading
                 static_cast<double>(counters.waiting));
   reading.Counter("tributary_participants_refused_total",
                   "Streams of nodes that were ended at once, with a reason.", {}, counters.refused_streams);
+  reading.Counter("tributary_runs_refused_total", "Runs that operators sent and that were not started.", {},
+                  counters.refused_runs);
   reading.Counter("tributary_masking_steps_refused_total",
                   "Keys, shares and declines of nodes that could not be taken.", {}, counters.refused_steps);
   reading.Counter("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},

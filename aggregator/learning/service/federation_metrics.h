@@ -17,6 +17,7 @@ struct LearningCounters {
   std::array<std::atomic<std::uint64_t>, v1::SubmitRefusal_ARRAYSIZE> refused = {};   // updates
   std::array<std::atomic<std::uint64_t>, v1::DeclineReason_ARRAYSIZE> declined = {};  // tasks
   std::atomic<std::uint64_t> refused_streams = 0;  // ended at once: beyond a limit, or of no use to the run
+  std::atomic<std::uint64_t> refused_runs = 0;     // that operators sent
   std::atomic<std::uint64_t> refused_steps = 0;    // keys, shares and declines that could not be taken
   std::atomic<std::uint64_t> received_bytes = 0;   // payload of accepted updates
   std::atomic<std::uint64_t> connected = 0;        // streams of nodes, with those that wait

@@ -114,6 +114,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   void OnReadDone(bool ok) override {
     idle_.Progress();
     if (!ok) return EndOfChunks();
+    access::CountMessage(context_);
     begun_.upload == nullptr ? TakeHeader() : TakeChunk();
   }
 

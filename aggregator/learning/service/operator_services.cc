@@ -54,7 +54,8 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   void OnReadDone(bool ok) override {
     idle_.Progress();
     if (!ok) return EndOfChunks();
-    if (absl::Status status = Take(); !status.ok()) return Finish(wire::ToGrpcStatus(status));
+    access::CountMessage(context_);
+    if (absl::Status status = Take(); !status.ok()) return Refuse(status);
     StartRead(&request_);
   }
 
@@ -81,15 +82,20 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
         fmt::format("chunk: {} more than the {} bytes of federation.max_model_bytes", what, allowed));
   }
 
+  void Refuse(const absl::Status& status) {
+    ++coordinator_.counters().refused_runs;
+    Finish(wire::ToGrpcStatus(status));
+  }
+
   void EndOfChunks() {
     // A call that breaks off ends like one that is complete.
-    if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+    if (context_.IsCancelled()) return Refuse(absl::CancelledError("the call broke off"));
     idle_.Excuse(true);
     coordinator_.StartRun(
         std::move(config_), model_.Join(),
         [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
           runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
-          if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
+          if (!run.ok()) return call->Refuse(run.status());
           const auto record = call->coordinator_.board().Find(*run);
           if (record != nullptr) *call->response_->mutable_run() = record->run;
           call->Finish(grpc::Status::OK);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
+#include <vector>
 
 #include "aggregator/learning/service/rounds_fixture.h"
 
@@ -259,6 +261,61 @@ TEST_F(RoundsTest, SaysOfARunThatHasEndedThatItWasRolledBack) {
   EXPECT_EQ(host_.Run().run().message(), message);
   host_.Restart();
   EXPECT_EQ(host_.Run().run().message(), message);
+}
+
+class EndedRunTest : public RoundsTest {
+ protected:
+  // On the coordinator's thread.
+  bool Released() {
+    std::promise<bool> released;
+    host_.coordinator().Post([&released](HostedRuns& runs, Attendance&) {
+      released.set_value(runs.Find("r")->model().released());
+    });
+    return released.get_future().get();
+  }
+  // The run is settled after the call that changes it was answered.
+  bool AwaitReleased() {
+    for (int i = 0; i < 10'000; ++i) {
+      if (Released()) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(EndedRunTest, KeepsNoModelInMemoryAndCanStillBeReadAndRolledBack) {
+  StartRun();
+  EXPECT_FALSE(Released());
+  {
+    TestNode a(host_, "a"), b(host_, "b");
+    EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
+    EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
+    host_.WaitForRound(1);
+  }
+  const std::vector<float> first = host_.Parameters(1);
+  grpc::ClientContext stopping, rolling_back;
+  v1::StopRunRequest stop;
+  stop.set_run("r");
+  v1::StopRunResponse stopped;
+  ASSERT_TRUE(v1::RunService::NewStub(host_.channel())->StopRun(&stopping, stop, &stopped).ok());
+  EXPECT_TRUE(AwaitReleased());
+  EXPECT_EQ(host_.Parameters(1), first);
+  v1::RollBackModelRequest request;
+  request.set_run("r");
+  v1::RollBackModelResponse response;
+  ASSERT_TRUE(
+      v1::ModelService::NewStub(host_.channel())->RollBackModel(&rolling_back, request, &response).ok());
+  EXPECT_TRUE(AwaitReleased());
+  host_.Restart();
+  EXPECT_TRUE(Released()) << "as the store says";
+  EXPECT_EQ(host_.Parameters(0), (std::vector<float>{0, 1, 2}));
+}
+
+TEST_F(RoundsTest, CountsTheRunsThatItRefuses) {
+  StartRun();
+  EXPECT_EQ(host_.coordinator().counters().refused_runs, 0u);
+  EXPECT_FALSE(host_.StartRun("rounds = -1", RoundsHost::ModelFile(3)).ok());
+  EXPECT_FALSE(host_.StartRun("", RoundsHost::ModelFile(3)).ok());
+  EXPECT_EQ(host_.coordinator().counters().refused_runs, 2u);
 }
 
 TEST_F(RoundsTest, ShowsItsNodesBeforeTheyComeBackAfterARestart) {
