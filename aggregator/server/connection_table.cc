@@ -1,6 +1,7 @@
 #include "aggregator/server/connection_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/wire/peer_address.h"
 
@@ -163,6 +164,7 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   ++own.calls;
   ++whose.calls;
   ++calls_;
+  own.pulse->heard.fetch_add(1, std::memory_order_relaxed);
   if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
     return Cut(&own, ConnectionFault::kCallRate);
   }
@@ -170,6 +172,53 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   if (whose.calls > limits_.calls_of_peer()) return Cut(&own, ConnectionFault::kTooManyCallsOfPeer);
   if (calls_ > limits_.calls) return Cut(MostCalls(), ConnectionFault::kTooManyCalls);
   return std::nullopt;
+}
+
+std::shared_ptr<ConnectionPulse> ConnectionTable::PulseOf(const std::string& peer) const {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  return found == connections_.end() ? nullptr : found->second.pulse;
+}
+
+std::vector<ConnectionTable::Open> ConnectionTable::OpenConnections() const {
+  const runtime::MutexLock lock(mutex_);
+  std::vector<Open> open;
+  open.reserve(connections_.size());
+  for (const auto& [peer, each] : connections_) {
+    if (each.cut) continue;
+    const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
+    open.push_back({each.number, each.socket, heard, each.reports > 0});
+  }
+  return open;
+}
+
+std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_t>& numbers) {
+  const Numbers stalling(numbers.begin(), numbers.end());
+  std::vector<Socket> cut;
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    if (!stalling.contains(each.number)) continue;
+    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kStall)) cut.push_back(*socket);
+  }
+  return cut;
+}
+
+std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received) {
+  std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
+  for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
+  std::vector<Socket> cut;
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    const auto found = now.find(each.number);
+    if (found == now.end()) continue;
+    const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
+    if (std::exchange(each.seen_heard, heard) != heard) each.heard_received = found->second;
+    const std::uint64_t uploads = each.pulse->uploads.load(std::memory_order_relaxed);
+    const std::uint64_t allowed = limits_.unheard_bytes + uploads * limits_.unheard_bytes_of_upload;
+    if (found->second <= each.heard_received + allowed) continue;
+    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
+  }
+  return cut;
 }
 
 void ConnectionTable::NoteReport(const std::string& peer) {
@@ -193,6 +242,15 @@ std::optional<Socket> ConnectionTable::NoteRareCall(const std::string& peer, std
   const auto found = connections_.find(peer);
   if (found == connections_.end()) return std::nullopt;
   if (!found->second.rare_calls.Exceeds(limits_.rare_calls, second)) return std::nullopt;
+  return Cut(&found->second, ConnectionFault::kCallRate);
+}
+
+std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end() || found->second.whose == nullptr) return std::nullopt;
+  RateLimit& rate = found->second.whose->second.reflections;
+  if (!rate.Exceeds(limits_.reflections, second)) return std::nullopt;
   return Cut(&found->second, ConnectionFault::kCallRate);
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +33,9 @@ enum class ConnectionFault : std::uint8_t {
   kQuarantined,         // its address had a connection cut a moment ago
   kNoCall,              // it sent more than any call begins with, and no call came of it
   kMemory,              // the process has nearly used up its memory
+  kStall,               // what it sends keeps gRPC busy, and nothing comes of it
 };
-inline constexpr std::size_t kConnectionFaults = 12;
+inline constexpr std::size_t kConnectionFaults = 13;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -47,7 +50,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "resets",
                                                                       "quarantined",
                                                                       "no_call",
-                                                                      "memory"};
+                                                                      "memory",
+                                                                      "stall"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -79,11 +83,17 @@ struct ConnectionLimits {
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
+  // In one second, of one peer: streams of reflection, on however many connections.
+  std::size_t reflections = 100;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
   std::size_t resets = 2048;
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
   // and what waits in between, 13 kB each, is not counted.
   std::size_t report_resets = 128;
+  // Bytes that a connection may send before something is heard of it: the steps of secure aggregation are
+  // unary calls of half a megabyte. And for each of its uploads, a message that is too large and refused.
+  std::uint64_t unheard_bytes = 640 << 10;
+  std::uint64_t unheard_bytes_of_upload = std::uint64_t{2112} << 10;
   // No new connection from the address of a connection that was cut for its calls, for so long. A flood costs
   // the fusing thread some ten milliseconds before it is cut: it must not come back at once.
   std::int64_t quarantine_s = 10;
@@ -93,6 +103,12 @@ struct ConnectionLimits {
 struct Socket {
   int fd = -1;
   std::uint64_t inode = 0;
+};
+
+// What comes of a connection's bytes. Any thread counts.
+struct ConnectionPulse {
+  std::atomic<std::uint64_t> heard = 0;  // calls and messages
+  std::atomic<std::size_t> uploads = 0;  // open calls that may send large messages
 };
 
 // Counts what happens within one second of any clock.
@@ -133,6 +149,9 @@ class ConnectionTable {
   // if there are too many calls or they come too fast: its own, or if there are too many in all the one with
   // the most.
   std::optional<Socket> BeginCall(const std::string& peer, std::string_view name, std::int64_t second);
+  // To count its messages and uploads by; BeginCall counts the calls itself. Null: a unix socket, or closed
+  // already.
+  std::shared_ptr<ConnectionPulse> PulseOf(const std::string& peer) const;
   // The call is a Report stream that was admitted: fusion depends on its connection.
   void NoteReport(const std::string& peer);
   // `reported`: NoteReport was told of the call.
@@ -141,6 +160,8 @@ class ConnectionTable {
   std::optional<Socket> NoteReset(const std::string& peer, bool report, std::int64_t second);
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
+  // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
+  std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
@@ -154,6 +175,19 @@ class ConnectionTable {
   // NoteSent. Those that report come last, so that what is fused goes on. Nobody knows what gRPC keeps for a
   // connection; who sends nothing makes nothing grow.
   std::vector<Socket> TakeGreediest();
+
+  struct Open {
+    std::uint64_t number = 0;  // of no other connection
+    Socket socket;
+    std::uint64_t heard = 0;
+    bool reports = false;  // fusion depends on it
+  };
+  std::vector<Open> OpenConnections() const;
+  // Those with these numbers, to cut.
+  std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
+  // Call once a second; `received`: bytes in all. Those to cut, for they have sent more than one message
+  // since something was last heard of them: nothing else ends a header that grows slowly.
+  std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.
   void Count(ConnectionFault fault);
@@ -172,6 +206,7 @@ class ConnectionTable {
     std::size_t calls = 0;
     RateLimit rate = {};
     RateLimit refused = {};
+    RateLimit reflections = {};
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address
   struct Connection {
@@ -183,6 +218,9 @@ class ConnectionTable {
     std::size_t calls = 0;
     std::size_t reports = 0;             // of these
     Peers::value_type* whose = nullptr;  // null before its first call
+    std::shared_ptr<ConnectionPulse> pulse = std::make_shared<ConnectionPulse>();
+    std::uint64_t seen_heard = 0;      // when TakeUnheard looked last
+    std::uint64_t heard_received = 0;  // received when something was last heard
     RateLimit rare_calls = {};
     RateLimit resets = {};
     RateLimit report_resets = {};

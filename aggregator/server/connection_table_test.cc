@@ -308,5 +308,63 @@ TEST_F(ConnectionTableTest, ForgetsAddressesWhoseTimeIsOverWhenThereAreTooMany) 
   EXPECT_TRUE(table_.IsQuarantined(address(4999), 200));
 }
 
+TEST_F(ConnectionTableTest, CutsAPeerWhoseReflectionStreamsFollowEachOtherTooFastOnAnyConnection) {
+  const std::size_t limit = ConnectionLimits().reflections;
+  for (const std::string peer : {"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1"}) AddSpeaking(peer);
+  for (std::size_t i = 0; i < limit; ++i) {
+    EXPECT_FALSE(table_.NoteReflection(i % 2 == 0 ? "192.0.2.1:1" : "192.0.2.1:2", 7).has_value());
+  }
+  EXPECT_FALSE(table_.NoteReflection("192.0.2.2:1", 7).has_value()) << "another peer";
+  EXPECT_EQ(table_.NoteReflection("192.0.2.1:2", 7)->fd, 2);
+  EXPECT_EQ(Refused(ConnectionFault::kCallRate), 1u);
+  EXPECT_FALSE(table_.NoteReflection("192.0.2.1:1", 8).has_value()) << "the next second";
+}
+
+TEST_F(ConnectionTableTest, HearsCallsAndMessages) {
+  Add("192.0.2.1:1");
+  EXPECT_EQ(table_.OpenConnections().front().heard, 0u);
+  Begin("192.0.2.1:1");
+  ++table_.PulseOf("192.0.2.1:1")->heard;
+  EXPECT_EQ(table_.OpenConnections().front().heard, 2u);
+  EXPECT_EQ(table_.PulseOf("192.0.2.9:1"), nullptr);
+}
+
+TEST_F(ConnectionTableTest, TakesWhoStallsOnce) {
+  Add("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  std::vector<std::uint64_t> all;
+  for (const ConnectionTable::Open& each : table_.OpenConnections()) all.push_back(each.number);
+  EXPECT_EQ(table_.TakeStalling({all[0] + all[1] + 1}).size(), 0u) << "neither";
+  EXPECT_EQ(table_.TakeStalling(all).size(), 2u);
+  EXPECT_EQ(table_.TakeStalling(all).size(), 0u);
+  EXPECT_TRUE(table_.OpenConnections().empty()) << "cut, and not closed yet";
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 2u);
+}
+
+// A header that grows slowly.
+TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  const auto pulse = table_.PulseOf("192.0.2.2:1");
+  const auto look = [&](std::uint64_t received) {
+    return table_.TakeUnheard([received](Socket) { return received; });
+  };
+  const ConnectionLimits limits;
+  EXPECT_TRUE(look(1'000).empty()) << "what their calls took";
+  ++pulse->uploads;
+  EXPECT_TRUE(look(1'000 + limits.unheard_bytes).empty());
+  const std::vector<Socket> cut = look(1'001 + limits.unheard_bytes);
+  ASSERT_EQ(cut.size(), 1u);
+  EXPECT_EQ(cut.front().fd, 1);
+  EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
+  std::uint64_t received = 1'000 + limits.unheard_bytes + limits.unheard_bytes_of_upload;
+  EXPECT_TRUE(look(received).empty()) << "half of its message may be on the way";
+  ++pulse->heard;
+  EXPECT_TRUE(look(received += limits.unheard_bytes_of_upload).empty()) << "the next one";
+  --pulse->uploads;
+  EXPECT_TRUE(look(received += limits.unheard_bytes).empty());
+  EXPECT_EQ(look(received + 1).size(), 1u);
+}
+
 }  // namespace
 }  // namespace tributary::server

@@ -8,13 +8,22 @@
 namespace tributary::server {
 
 CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, std::string_view name)
-    : connections_(connections), peer_(wire::PeerOf(peer)) {
+    : connections_(connections), peer_(wire::PeerOf(peer)), pulse_(connections.PulseOf(peer_)) {
   // Another peer's connection if all have too many together.
   if (const std::optional<Socket> cut = connections_.BeginCall(peer_, name, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
-CountedCall::~CountedCall() { connections_.EndCall(peer_, reports_); }
+CountedCall::~CountedCall() {
+  if (uploads_) --pulse_->uploads;
+  connections_.EndCall(peer_, reports_);
+}
+
+void CountedCall::CountAsUpload() {
+  if (pulse_ == nullptr || uploads_) return;
+  uploads_ = true;
+  ++pulse_->uploads;
+}
 
 void CountedCall::CountAsReport() {
   connections_.NoteReport(peer_);
@@ -23,6 +32,11 @@ void CountedCall::CountAsReport() {
 
 void CountedCall::CountAsRare() {
   if (const auto cut = connections_.NoteRareCall(peer_, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, *cut);
+}
+
+void CountedCall::CountAsReflection() {
+  if (const auto cut = connections_.NoteReflection(peer_, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 

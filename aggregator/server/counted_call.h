@@ -1,6 +1,7 @@
 // A call that counts for its connection and its peer.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,15 @@ class CountedCall {
   // An honest peer makes such calls now and then: all but those of learning, where hundreds of nodes may
   // share a connection. One that makes too many of them in a second is cut off.
   void CountAsRare();
+  // A rare call that costs more than others.
+  void CountAsReflection();
+  // A message of it has come. Any thread.
+  void CountMessage() {
+    if (pulse_ != nullptr) pulse_->heard.fetch_add(1, std::memory_order_relaxed);
+  }
+  // It may send large messages, as long as it is open.
+  void CountAsUpload();
+  const std::shared_ptr<ConnectionPulse>& pulse() const { return pulse_; }
   // It is a Report stream that was admitted.
   void CountAsReport();
   // Its peer has reset it. `report`: a Report stream without a hello.
@@ -33,6 +43,8 @@ class CountedCall {
  private:
   ConnectionTable& connections_;
   const std::string peer_;
+  const std::shared_ptr<ConnectionPulse> pulse_;
+  bool uploads_ = false;
   bool reports_ = false;
 };
 

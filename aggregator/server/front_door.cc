@@ -3,15 +3,18 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +36,11 @@ constexpr std::int64_t kSweepNs = 1'000'000'000;
 // Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
 // gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
 constexpr int kLookMs = 20;
+// Between two looks for connections that stall, while the process uses a quarter of a processor or more.
+constexpr int kBusyLookMs = 5;
+constexpr int kBusyShare = 4;
+// A thread that uses less of a processor waits for something.
+constexpr int kHeldShare = 8;
 // A flood from an address that stays out is not turned away as fast as it comes: after so many in one go all
 // who come wait for some milliseconds, and the panels have the processor. A full backlog of 4,096 then takes
 // a second or two.
@@ -91,6 +99,29 @@ std::uint64_t Received(Socket socket) {
 
 bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall && IsOpen(socket); }
 
+// The processor's time that this process has used.
+std::int64_t ProcessorNs() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+}
+
+// The connections that may stall those that report: they have sent more than a handshake.
+std::vector<StallWatch::Sample> SamplesOf(const ConnectionTable& connections) {
+  const std::vector<ConnectionTable::Open> all = connections.OpenConnections();
+  std::vector<StallWatch::Sample> samples;
+  if (std::ranges::none_of(all, &ConnectionTable::Open::reports)) return samples;
+  for (const ConnectionTable::Open& each : all) {
+    int unread = 0;
+    if (each.reports || !IsOpen(each.socket) || ioctl(each.socket.fd, SIOCINQ, &unread) != 0) continue;
+    const auto waiting = static_cast<std::uint64_t>(std::max(unread, 0));
+    const std::uint64_t received = std::max(Received(each.socket), waiting);
+    if (received < kMostBeforeACall) continue;
+    samples.push_back({.connection = each.number, .read = received - waiting, .heard = each.heard});
+  }
+  return samples;
+}
+
 // Its peer; empty if that had closed it already.
 std::string Cut(Socket socket) {
   // A copy cannot be closed by another thread between the check and the cut.
@@ -146,8 +177,9 @@ absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& 
 
 FrontDoor::~FrontDoor() { Close(); }
 
-void FrontDoor::Open(HandOver hand_over) {
+void FrontDoor::Open(HandOver hand_over, Progress progress) {
   hand_over_ = std::move(hand_over);
+  progress_ = std::move(progress);
   thread_ = std::jthread([this](std::stop_token stop) {
     prctl(PR_SET_NAME, "accept");
     Run(std::move(stop));
@@ -171,12 +203,13 @@ void FrontDoor::Run(std::stop_token stop) {
     const bool pause = turned_away_ >= kTurnedAway;
     turned_away_ = 0;
     const std::size_t watched = pause ? 1 : waiting.size();
-    poll(waiting.data(), watched, pause ? kPauseMs : kLookMs);
+    poll(waiting.data(), watched, pause ? kPauseMs : busy_ ? kBusyLookMs : kLookMs);
     for (std::size_t i = 1; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
-    SweepIfDue(kSweepNs);
+    if (SweepIfDue(kSweepNs)) CutUnheard();
     const std::int64_t now_ns = clock_.SteadyNs();
+    if (now_ns - stalls_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutStalling(now_ns);
     if (now_ns - looked_ns_ < kLookMs * 1'000'000LL) continue;
     looked_ns_ = now_ns;
     CutSilentTalkers();
@@ -188,6 +221,35 @@ void FrontDoor::CutSilentTalkers() {
   for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
     CutAndQuarantine(connections_, talker);
   }
+}
+
+void FrontDoor::CutStalling(std::int64_t now_ns) {
+  const std::int64_t used_ns = ProcessorNs();
+  const std::chrono::nanoseconds used(used_ns - std::exchange(used_ns_, used_ns));
+  const std::chrono::nanoseconds past(now_ns - std::exchange(stalls_looked_ns_, now_ns));
+  busy_ = used >= past / kBusyShare;
+  const std::optional<std::chrono::nanoseconds> held = Held();
+  if (!held) return stalls_.Forget();
+  if (*held < past / kHeldShare) return;  // it waits
+  for (const Socket& each : connections_.TakeStalling(stalls_.Look(SamplesOf(connections_), *held))) {
+    CutAndQuarantine(connections_, each);
+  }
+}
+
+std::optional<std::chrono::nanoseconds> FrontDoor::Held() {
+  const std::vector<ThreadProgress> seen = std::exchange(seen_progress_, progress_());
+  std::optional<std::chrono::nanoseconds> held;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].events != seen_progress_[i].events) continue;
+    const std::chrono::nanoseconds used(seen_progress_[i].used_ns - seen[i].used_ns);
+    held = std::max(held.value_or(used), used);
+  }
+  return held;
+}
+
+void FrontDoor::CutUnheard() {
+  const auto received = [](Socket socket) { return IsOpen(socket) ? Received(socket) : 0; };
+  for (const Socket& each : connections_.TakeUnheard(received)) CutAndQuarantine(connections_, each);
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {
@@ -256,11 +318,12 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   if (cut) Cut(*cut);
 }
 
-void FrontDoor::SweepIfDue(std::int64_t interval_ns) {
+bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {
   const std::int64_t now_ns = clock_.SteadyNs();
-  if (now_ns - swept_ns_ < interval_ns) return;
+  if (now_ns - swept_ns_ < interval_ns) return false;
   swept_ns_ = now_ns;
   connections_.Sweep(IsOpen);
+  return true;
 }
 
 void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {

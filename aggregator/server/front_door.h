@@ -1,6 +1,7 @@
 // The listening socket of the gRPC port. Bounds connections before they cost a handshake.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/memory_watch.h"
+#include "aggregator/server/stall_watch.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/log.h"
@@ -24,7 +26,8 @@ namespace tributary::server {
 // second, or when its place is needed.
 //
 // It also looks at the process's memory, fifty times a second. When that has run out, no connection comes in
-// and those that made it grow are cut, whatever it was that gRPC kept for them.
+// and those that made it grow are cut, whatever it was that gRPC kept for them. While the process is busy, it
+// looks for connections that keep a thread that fuses (StallWatch), two hundred times a second.
 class FrontDoor {
  public:
   // Takes over the descriptor of a connection.
@@ -38,8 +41,11 @@ class FrontDoor {
                                                            const runtime::Clock& clock);
   ~FrontDoor();
 
-  // Accepts from now on.
-  void Open(HandOver hand_over);
+  // How far the threads that fuse are.
+  using Progress = std::function<std::vector<ThreadProgress>()>;
+
+  // Accepts from now on. `progress` is asked until Close.
+  void Open(HandOver hand_over, Progress progress);
   // Closes the listening sockets. Connections stay.
   void Close();
 
@@ -61,8 +67,14 @@ class FrontDoor {
   // Takes the connection; false: nothing waits.
   bool AcceptOne(int listener);
   void Take(runtime::Descriptor connection);
-  void SweepIfDue(std::int64_t interval_ns);
+  // Forgets the connections that are closed; whether it was due.
+  bool SweepIfDue(std::int64_t interval_ns);
   void CutSilentTalkers();
+  void CutStalling(std::int64_t now_ns);
+  // The most of the processor's time that a thread that fuses has used since the last call without an event;
+  // nothing: each had one.
+  std::optional<std::chrono::nanoseconds> Held();
+  void CutUnheard();
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
@@ -77,9 +89,15 @@ class FrontDoor {
   std::int64_t swept_ns_ = 0;
   std::int64_t looked_ns_ = 0;  // at silent connections and the memory
   MemoryState memory_state_ = MemoryState::kPlenty;
+  StallWatch stalls_;
+  std::int64_t stalls_looked_ns_ = 0;
+  std::int64_t used_ns_ = 0;  // by the process at that look, of the processor
+  bool busy_ = false;
   int turned_away_ = 0;  // in one go, because their address is quarantined
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;
+  Progress progress_;
+  std::vector<ThreadProgress> seen_progress_;
   std::jthread thread_;
 };
 

@@ -30,10 +30,12 @@ class FrontDoorTest : public ::testing::Test {
     auto door = FrontDoor::Listen("127.0.0.1:0", limits, MemoryWatch(kMemory, used, used), clock_);
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
-    door_->Open([this](int fd) {
+    const auto take = [this](int fd) {
       const runtime::MutexLock lock(mutex_);
       taken_.emplace_back(fd);
-    });
+    };
+    const auto progress = [this] { return std::vector<ThreadProgress>{{0, held_ns_}}; };
+    door_->Open(take, progress);
   }
   ~FrontDoorTest() override { door_.reset(); }
 
@@ -51,12 +53,16 @@ class FrontDoorTest : public ::testing::Test {
     const std::size_t before = taken();
     Descriptor fd = Connect();
     EXPECT_TRUE(WaitFor([&] { return taken() == before + 1; }));
+    door_->connections().BeginCall(PeerOf(fd), "", 0);
+    door_->connections().EndCall(PeerOf(fd));
+    return fd;
+  }
+  // As the aggregator names it.
+  static std::string PeerOf(const Descriptor& fd) {
     sockaddr_in own{};
     socklen_t bytes = sizeof(own);
     getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &bytes);
-    door_->connections().BeginCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)), "", 0);
-    door_->connections().EndCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
-    return fd;
+    return "127.0.0.1:" + std::to_string(ntohs(own.sin_port));
   }
   // Whether the other side has closed it.
   static bool Closed(const Descriptor& fd) {
@@ -67,6 +73,11 @@ class FrontDoorTest : public ::testing::Test {
     const runtime::MutexLock lock(mutex_);
     return taken_.size();
   }
+  void ReadFirstTaken(std::size_t bytes) {
+    const runtime::MutexLock lock(mutex_);
+    std::string read(bytes, 0);
+    recv(taken_.front().get(), read.data(), read.size(), MSG_DONTWAIT);
+  }
   void CloseAllTaken() {
     const runtime::MutexLock lock(mutex_);
     taken_.clear();
@@ -76,7 +87,8 @@ class FrontDoorTest : public ::testing::Test {
   }
 
   static constexpr std::uint64_t kMemory = 1 << 30;
-  std::atomic<std::uint64_t> used_ = 0;  // bytes
+  std::atomic<std::uint64_t> used_ = 0;    // bytes
+  std::atomic<std::int64_t> held_ns_ = 0;  // a thread that fuses, without an event
   runtime::SystemClock clock_;
   mutable runtime::Mutex mutex_;
   std::vector<Descriptor> taken_ GUARDED_BY(mutex_);
@@ -160,6 +172,22 @@ TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) 
   EXPECT_GE(cut, 1u);
   const Descriptor late = Connect();
   EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; })) << "and stays out";
+}
+
+// The reader, in gRPC's place, takes a little at a time while the thread that fuses gets no event.
+TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
+  Open({});
+  const Descriptor stalling = ConnectAndCall(), panel = ConnectAndCall();
+  door_->connections().NoteReport(PeerOf(panel));
+  const std::string some(8 << 10, 'a');
+  EXPECT_TRUE(WaitFor([&] {
+    held_ns_ += 1'000'000'000;
+    if (send(stalling.get(), some.data(), some.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return true;
+    ReadFirstTaken(some.size());
+    return Closed(stalling);
+  }));
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
+  EXPECT_FALSE(Closed(panel));
 }
 
 TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {

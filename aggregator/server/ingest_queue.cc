@@ -1,5 +1,7 @@
 #include "aggregator/server/ingest_queue.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -31,7 +33,15 @@ IngestQueue::IngestQueue(IngestContext& context, FusionServiceOnQueue& service,
 
 IngestQueue::~IngestQueue() = default;
 
+ThreadProgress IngestQueue::progress() const {
+  timespec used{};
+  clock_gettime(used_, &used);
+  return {events_, used.tv_sec * 1'000'000'000LL + used.tv_nsec};
+}
+
 void IngestQueue::Run() {
+  clockid_t clock = CLOCK_MONOTONIC;
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) used_ = clock;
   ReportCall::Listen(*this);
   WatchCall::Listen(*this);
   void* tag = nullptr;
@@ -46,6 +56,7 @@ void IngestQueue::Run() {
       case grpc::CompletionQueue::TIMEOUT:
         break;
     }
+    events_.fetch_add(1, std::memory_order_relaxed);
     if (published_) rests_ = true;
     FuseOverdue();
     const std::int64_t now_ns = context_.state.clock.SteadyNs();

@@ -3,6 +3,7 @@
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
+#include <time.h>
 
 #include <array>
 #include <atomic>
@@ -21,6 +22,7 @@
 #include "aggregator/publish/watch_queue.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/peer_shares.h"
+#include "aggregator/server/stall_watch.h"
 #include "aggregator/server/stream_refusal.h"
 #include "core/runtime/log.h"
 #include "tributary/v1/fusion.grpc.pb.h"
@@ -73,6 +75,9 @@ class IngestQueue {
   void WaitUntilEnded(std::chrono::milliseconds limit);
   // Call after the server has shut down: lets Run() return.
   void Close() { queue_->Shutdown(); }
+
+  // What its thread does, for whoever watches it while it runs. Any thread.
+  ThreadProgress progress() const;
 
   // Instead of Run(), for a server that could not start.
   void Discard();
@@ -128,6 +133,8 @@ class IngestQueue {
   std::int64_t next_check_up_ns_ = 0;
   std::uint64_t seen_policy_ = 0;  // AccessControl::changes
   bool draining_ = false;
+  std::atomic<std::uint64_t> events_ = 0;
+  std::atomic<clockid_t> used_ = CLOCK_MONOTONIC;  // the clock of the thread's time, once it runs
 
   absl::Notification ended_;  // stopped, and every call has ended
   grpc::Alarm stop_;

@@ -31,6 +31,9 @@ constexpr int kMinPingIntervalMs = 1'000;
 constexpr int kStreamsPerConnection = 128;
 // A process that simulates many nodes has one Participate stream for each.
 constexpr int kStreamsPerConnectionWithServices = 1024;
+// What gRPC takes from a socket at a time. It parses all of it even if the connection is cut meanwhile, and
+// parsing can be slow (StallWatch).
+constexpr int kMaxReadBytes = 16 << 10;
 // A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
@@ -71,6 +74,7 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
 }
 
 }  // namespace
@@ -83,7 +87,8 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
                .max_message_bytes = options.max_message_bytes,
                .readers = publish::ReaderShare(options.threads)},
       rare_(state, door_->connections(), serving_),
-      open_(door_->connections(), options.tls == nullptr ? nullptr : state.access) {}
+      open_(door_->connections(), options.tls == nullptr ? nullptr : state.access),
+      unknown_(door_->connections()) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
@@ -99,6 +104,7 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, server->credentials_);
   builder.RegisterService(&server->fusion_);
   server->rare_.Register(builder);
+  builder.RegisterCallbackGenericService(&server->unknown_);
   for (const auto& service : options.services) builder.RegisterService(service.get());
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
@@ -117,11 +123,17 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
     });
   }
   server->serving_ = true;
-  server->door_->Open([&acceptor = *server->acceptor_](int fd) {
+  const auto hand_over = [&acceptor = *server->acceptor_](int fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = fd;
     acceptor.HandleNewConnection(&connection);
-  });
+  };
+  const auto progress = [&queues = server->queues_] {
+    std::vector<ThreadProgress> all;
+    for (const auto& queue : queues) all.push_back(queue->progress());
+    return all;
+  };
+  server->door_->Open(hand_over, progress);
   return server;
 }
 
@@ -154,6 +166,11 @@ void IngestServer::Collect(runtime::Reading& reading) const {
                     {{"reason", std::string(StreamFaultName(static_cast<StreamFault>(i)))}},
                     context_.refusals[i].load());
   }
+  reading.Counter("tributary_calls_unknown_total",
+                  "Calls that nobody serves. With TLS the gate refuses most of them first.", {},
+                  unknown_.count());
+  reading.Counter("tributary_reflection_streams_ended_total",
+                  "Reflection streams ended in favour of newer ones.", {}, rare_.ended_reflections());
   reading.Counter("tributary_watch_skipped_slots_total",
                   "Slots not sent to watchers because of their rate limit, their speed or their share.", {},
                   context_.skipped_slots.load());

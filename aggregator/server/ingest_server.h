@@ -21,6 +21,7 @@
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/open_calls.h"
 #include "aggregator/server/rare_calls.h"
+#include "aggregator/server/unknown_calls.h"
 #include "core/config/live_tls.h"
 #include "core/runtime/memory_limit.h"
 #include "core/runtime/metrics.h"
@@ -73,6 +74,7 @@ class IngestServer {
   FusionServiceOnQueue fusion_;
   RareCalls rare_;
   OpenCalls open_;
+  UnknownCalls unknown_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

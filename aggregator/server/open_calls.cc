@@ -17,7 +17,8 @@ class OpenCalls::Contexts final : public grpc::ContextAllocator {
 
   grpc::CallbackServerContext* NewCallbackServerContext() override { return calls_.Make(); }
   void Release(grpc::CallbackServerContext* context) override {
-    calls_.Release(static_cast<Call&>(*context));
+    // It gives us the contexts of UnknownCalls too, which are its own.
+    if (auto* call = dynamic_cast<Call*>(context)) calls_.Release(*call);
   }
 
  private:
@@ -71,6 +72,7 @@ void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
     call.caller = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
   }
   call.counted.emplace(connections_, call.peer(), call.caller.name);
+  if (info.type() == ServerRpcInfo::Type::CLIENT_STREAMING) call.counted->CountAsUpload();
   if (access_ == nullptr) return;
   // A unary call begins here when its request is complete, which may be long after it was admitted; then it
   // is over in a moment.

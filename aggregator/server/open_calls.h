@@ -39,6 +39,10 @@ class OpenCalls {
     std::optional<CountedCall> counted;
     // Null unless it is a stream that is judged again when the policy or the list changes.
     const char* path = nullptr;
+
+    void CountMessage() override {
+      if (counted) counted->CountMessage();
+    }
   };
 
   grpc::CallbackServerContext* Make();

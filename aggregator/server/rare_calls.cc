@@ -130,7 +130,10 @@ void RareCalls::Add(ReflectionCall* call) {
   const runtime::MutexLock lock(mutex_);
   reflections_.push_back(call);
   Judge(*call);  // the policy may have changed since the call was admitted
-  if (reflections_.size() > kMaxReflections) reflections_.front()->Cut();
+  if (reflections_.size() <= kMaxReflections) return;
+  reflections_.front()->Cut();
+  reflections_.pop_front();
+  ++ended_reflections_;
 }
 
 void RareCalls::Remove(ReflectionCall* call) {

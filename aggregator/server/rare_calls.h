@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -35,7 +36,8 @@ class ReflectionCall;
 // events go from thread to thread.
 class RareCalls {
  public:
-  // Open reflection streams; one more ends the oldest.
+  // Open reflection streams; one more ends the oldest. People with a tool open one now and then: a peer that
+  // opens many in a second is cut off (ConnectionLimits::reflections).
   static constexpr std::size_t kMaxReflections = 16;
 
   // All outlive it. `serving`: what health answers.
@@ -51,6 +53,9 @@ class RareCalls {
   void Close();
   // Ends the reflection streams whose peer has lost its role or its certificate.
   void FollowPolicy();
+
+  // To make room for others.
+  std::uint64_t ended_reflections() const { return ended_reflections_; }
 
   access::AccessControl* access() const { return state_.access; }
   // For the calls. Runs `step`, which may use the queue, unless it is closed; then false.
@@ -87,8 +92,9 @@ class RareCalls {
   grpc::ServerCompletionQueue* queue_ = nullptr;
   runtime::Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
-  std::list<ReflectionCall*> reflections_ GUARDED_BY(mutex_);  // oldest first
-  const std::unique_ptr<boost::asio::thread_pool> thread_;     // one
+  std::list<ReflectionCall*> reflections_ GUARDED_BY(mutex_);  // oldest first, without those that were ended
+  std::atomic<std::uint64_t> ended_reflections_ = 0;
+  const std::unique_ptr<boost::asio::thread_pool> thread_;  // one
 };
 
 }  // namespace tributary::server

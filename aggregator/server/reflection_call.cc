@@ -82,13 +82,14 @@ void ReflectionCall::OnStarted(bool ok) {
     return;
   }
   identity_ = access::PeerOf(*context_.auth_context(), calls_.access()).value_or(access::Peer());
-  counted_.emplace(calls_.connections(), context_.peer(), identity_.name).CountAsRare();
+  counted_.emplace(calls_.connections(), context_.peer(), identity_.name).CountAsReflection();
   calls_.Add(this);
   if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) OnFinished();
 }
 
 void ReflectionCall::OnRead(bool ok) {
   if (!ok) return End(grpc::Status::OK);
+  counted_->CountMessage();
   const auto answer = [this] {
     request_.DiscardUnknownFields();
     stream_.Write(AnswerReflection(request_), &written_);

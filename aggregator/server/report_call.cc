@@ -56,6 +56,7 @@ void ReportCall::OnStarted(bool ok) {
   started_steady_ns_ = shared_.state.clock.SteadyNs();
   std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
   counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
+  counted_->CountAsUpload();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   session_.emplace(shared_.state, std::move(identity), peer_);
   registered_ = true;
@@ -86,6 +87,7 @@ void ReportCall::OnRead(bool ok) {
     if (session_->unanswered() > 0) Answer();
     return End(absl::OkStatus());
   }
+  counted_->CountMessage();
   TakeMessage();
   if (ending_) return;
   // The slot may wait for the next message of this stream.

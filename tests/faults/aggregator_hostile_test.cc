@@ -15,6 +15,7 @@
 
 #include "core/estimate/slot_length.h"
 #include "tests/support/fleet.h"
+#include "tests/support/raw_call.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -342,6 +343,16 @@ TEST_F(HostilePeerTest, CanAskWhoReports) {
   ASSERT_TRUE(stub->ListNodes(&context, v1::ListNodesRequest(), &nodes).ok());
   ASSERT_EQ(nodes.nodes_size(), 1);
   EXPECT_TRUE(nodes.nodes(0).connected());
+}
+
+TEST_F(HostilePeerTest, IsCountedWhenItCallsWhatNobodyServes) {
+  const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(aggregator_.ingest_port()),
+                                           grpc::InsecureChannelCredentials());
+  for (const char* path : {"/tributary.v1.FusionService/Guess", "/nobody.Serves/This"}) {
+    RawCall call(channel, path, "", true, seconds(10));
+    EXPECT_EQ(call.End().error_code(), grpc::StatusCode::UNIMPLEMENTED) << path;
+  }
+  EXPECT_EQ(MetricValue(aggregator_.Metrics(), "tributary_calls_unknown_total"), 2);
 }
 
 }  // namespace
