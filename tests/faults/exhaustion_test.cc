@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Connections("too_many_calls_of_peer"), Connections("call_rate"), Connections("no_call")}},
         Exhaustion{"reset_list_nodes", {Connections("no_call"), Connections("call_rate")}},
         Exhaustion{"quadratic_headers", {Connections("no_call"), Connections("stall")}},
-        Exhaustion{"quadratic_headers_after_a_call", {Connections("stall")}},
+        Exhaustion{"quadratic_headers_after_a_call", {Connections("no_call"), Connections("stall")}},
         Exhaustion{"idle_reflections", {Connections("call_rate")}},
         Exhaustion{"source_names", {Streams("too_many")}},
         Exhaustion{"silent_reports", {Streams("too_many")}}),
