@@ -52,6 +52,17 @@ TEST_F(StoreTest, DeletesARunOnAFullDiskWithTheSpaceThatItReserved) {
   EXPECT_EQ(std::filesystem::file_size(reserve()), 1u << 20) << "for the next one";
 }
 
+TEST_F(StoreTest, ADeletionNeedsLessSpaceThanTheReserve) {
+  Open();
+  ASSERT_TRUE(AddRun().ok());
+  for (std::uint32_t round = 1; round <= 30; ++round) {
+    ASSERT_TRUE(store_->DropSubmissions("r", "dropped", {0, 0, round, std::string(100'000, 'x')}).ok());
+  }
+  Open();  // begins another log of the database
+  ASSERT_TRUE(store_->DeleteRun("r").ok());
+  EXPECT_LT(std::filesystem::file_size(folder_ + "/tributary.db-wal"), 1u << 19);
+}
+
 TEST_F(StoreTest, MakesUpdatesThatArriveTogetherDurableByOneSync) {
   int syncs = 0;
   int commits = 0;
