@@ -140,9 +140,9 @@ TEST_F(SlotTest, BoardsOutOfPhaseMeetInEverySlotOfTheirPeriod) {
   // A reader converts epochs to times by the stream's slot length: 2022-08-15 10:00 is the first slot's
   // start.
   ASSERT_TRUE(WaitFor([&] { return !fused.slots().empty(); }));
+  EXPECT_EQ(fused.length().ns(), 10'000'000);
   for (const auto& [epoch, slot] : fused.slots()) {
-    EXPECT_EQ(slot.length.ns(), 10'000'000);
-    const std::int64_t since_first_ns = slot.length.StartNs(epoch) - 1'660'557'600'000'000'000;
+    const std::int64_t since_first_ns = fused.length().StartNs(epoch) - 1'660'557'600'000'000'000;
     EXPECT_GE(since_first_ns, 0);
     EXPECT_LT(since_first_ns, 1'000'000'000);
   }

@@ -61,13 +61,19 @@ class Collector {
       : thread_([this, port](std::stop_token stop) {
           status_ = link::WatchSlots(
               link::MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
-              [this](const wire::WatchedSlot& slot, const wire::SiteDescription&) {
+              [this](const wire::WatchedSlot& slot, const wire::SiteDescription& site) {
                 const runtime::MutexLock lock(mutex_);
                 slots_[slot.epoch] = slot;
+                length_ = site.slot;
               },
               [](const absl::Status&) {});
         }) {}
 
+  // What epochs count.
+  estimate::SlotLength length() const {
+    const runtime::MutexLock lock(mutex_);
+    return length_;
+  }
   std::map<estimate::Epoch, wire::WatchedSlot> slots() const {
     const runtime::MutexLock lock(mutex_);
     return slots_;
@@ -83,6 +89,7 @@ class Collector {
  private:
   mutable runtime::Mutex mutex_;
   std::map<estimate::Epoch, wire::WatchedSlot> slots_ GUARDED_BY(mutex_);
+  estimate::SlotLength length_ GUARDED_BY(mutex_);
   absl::Status status_;
   std::jthread thread_;
 };
