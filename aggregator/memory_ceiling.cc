@@ -49,8 +49,9 @@ std::uint64_t WindowBytes(const fusion::SiteConfig& site) {
 std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
   const std::uint64_t velocity_and_consistency = sizeof(float) * (site.dimension + 1);
   const std::uint64_t leaves = sizeof(std::uint64_t) * fusion::LeafWords(site.leaves.size());
-  return sizeof(estimate::FusedSlot) +
-         site.max_subjects * (TupleBytes(site) + velocity_and_consistency + leaves);
+  // Sources of a site with classes may all name other subjects (fusion::kMostClassNumbers).
+  const std::uint64_t subjects = site.max_subjects * (site.classes.empty() ? 1 : site.leaves.size());
+  return sizeof(estimate::FusedSlot) + subjects * (TupleBytes(site) + velocity_and_consistency + leaves);
 }
 
 std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }

@@ -182,7 +182,7 @@ TEST_F(CategoricalFusionTest, JoinSaysHowTheClassesDifferFromTheSites) {
   site_.classes.clear();
   site_.dimension = 2;
   StartEmpty();
-  has(fault({"a", 0, {"north"}, {"BPSK", "QPSK"}}), "has 2 classes, must have the site's no classes");
+  has(fault({"a", 0, {"north"}, {"BPSK", "QPSK"}}), "has 2 classes, the site has positions");
 }
 
 TEST_F(CategoricalFusionTest, ConfigurationNamesEveryFault) {
@@ -207,7 +207,8 @@ TEST_F(CategoricalFusionTest, ConfigurationNamesEveryFault) {
   has("found 1000");
   site_.classes.resize(256);
   site_.max_subjects = 1024;
-  has("max_subjects: 1024 subjects of 256 classes are 262144 numbers, a frame may have 131072");
+  has("subjects of 256 classes each are");
+  has("a slot may have 131072");
   site_.classes.clear();
   has("prior: is for a site with classes");
 }

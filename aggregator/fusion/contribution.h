@@ -65,15 +65,16 @@ std::vector<Group<Tuple>> GroupByOverlap(std::span<Contribution<Tuple>> contribu
   return groups;
 }
 
-// Removes the worst contribution above the gate; false if there is none.
+// Removes the worst contribution above the gate, or all that are above it; false if there is none.
 template <class Tuple>
-bool GateWorst(std::span<const Group<Tuple>> groups, FusionMethod method, double gate) {
+bool Gate(std::span<const Group<Tuple>> groups, FusionMethod method, double gate, bool all) {
   const std::size_t independent = method == FusionMethod::kIntersection ? groups[0].size() : groups.size();
   if (independent < 3) return false;
   Contribution<Tuple>* worst = nullptr;
   for (const Group<Tuple>& group : groups) {
     for (Contribution<Tuple>* contribution : group) {
       if (!contribution->innovation || !(*contribution->innovation > gate)) continue;
+      if (all) contribution->fate = Contribution<Tuple>::Fate::kGated;
       if (worst == nullptr || *contribution->innovation > *worst->innovation) worst = contribution;
     }
   }
@@ -86,15 +87,18 @@ bool GateWorst(std::span<const Group<Tuple>> groups, FusionMethod method, double
 // one with the higher source), and groups those that overlap in part. With kIntersection all are one group.
 // `fuse_groups` sets the innovations and returns an optional estimate. With a `gate`, removes the
 // contribution with the largest innovation above it and fuses the rest again, as long as three independent
-// ones remain. The order of the contributions does not matter.
+// ones remain. After kMostGatings it removes all that are above the gate: each time costs a fusion, and many
+// sources that lie must not cost one each. The order of the contributions does not matter.
 template <class Tuple, class FuseGroups>
 auto FuseContributions(std::span<Contribution<Tuple>> contributions, FusionMethod method,
                        std::optional<double> gate, FuseGroups fuse_groups) {
+  constexpr int kMostGatings = 8;
   LeaveOutRedundant(contributions);
-  for (;;) {
+  for (int gatings = 0;; ++gatings) {
     const std::vector<Group<Tuple>> groups = GroupByOverlap(contributions, method);
     auto estimate = fuse_groups(std::span<const Group<Tuple>>(groups));
-    if (!estimate || !gate || !GateWorst(std::span<const Group<Tuple>>(groups), method, *gate)) {
+    if (!estimate || !gate ||
+        !Gate(std::span<const Group<Tuple>>(groups), method, *gate, gatings >= kMostGatings)) {
       return estimate;
     }
   }

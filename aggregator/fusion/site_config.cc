@@ -41,10 +41,11 @@ void CheckClasses(const SiteConfig& config, Faults& faults) {
   CheckDistinct(config.classes, "classes", faults);
   faults.Check(config.dimension == 0, "dimension", "a site with classes has none");
   faults.Check(!config.tuning.track, "track", "only positions have tracks, this site has classes");
-  const std::uint64_t numbers = std::uint64_t{classes} * config.max_subjects;
-  faults.Check(numbers <= kMostClassNumbers, "max_subjects",
-               absl::StrCat(config.max_subjects, " subjects of ", classes, " classes are ", numbers,
-                            " numbers, a frame may have ", kMostClassNumbers));
+  const std::uint64_t numbers = std::uint64_t{classes} * config.max_subjects * config.leaves.size();
+  faults.Check(
+      numbers <= kMostClassNumbers, "max_subjects",
+      absl::StrCat(config.leaves.size(), " sources with ", config.max_subjects, " subjects of ", classes,
+                   " classes each are ", numbers, " numbers, a slot may have ", kMostClassNumbers));
   if (config.prior.empty()) return;
   const std::string fault = estimate::PriorFault<double>(config.prior, classes);
   faults.Check(fault.empty(), "prior", fault);

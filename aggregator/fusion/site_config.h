@@ -82,7 +82,8 @@ struct SiteConfig {
   estimate::TupleShape shape() const { return {dimension, static_cast<std::uint32_t>(classes.size())}; }
 };
 
-// Numbers in one frame of categorical tuples: half of what a message may have by default.
+// Numbers in one fused slot of categorical tuples, whose sources may all name other subjects: half of what a
+// message may have by default.
 inline constexpr std::uint64_t kMostClassNumbers = std::uint64_t{128} << 10;
 
 // The largest number of accepted slots; nullopt if one of the two limits is unset.

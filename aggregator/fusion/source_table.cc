@@ -21,9 +21,12 @@ absl::Status CheckKind(const SourceDeclaration& declaration, const SiteConfig& s
   const auto count = [](const std::vector<std::string>& names) {
     return names.empty() ? std::string("no classes") : absl::StrCat(names.size(), " classes");
   };
+  if (site.classes.empty() && !classes.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", count(classes), ", the site has positions"));
+  }
   if (classes.size() != site.classes.size()) {
     return absl::InvalidArgumentError(absl::StrCat("has ", count(classes), ", must have the site's ",
-                                                   count(site.classes), site.classes.empty() ? "" : ": ",
+                                                   count(site.classes), ": ",
                                                    absl::StrJoin(site.classes, ", ")));
   }
   const auto [found, expected] = std::ranges::mismatch(classes, site.classes);

@@ -32,6 +32,11 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello, const std:
   // removed from the entry itself: it would keep their memory.
   v1::Hello known = hello;
   known.DiscardUnknownFields();
+  // The site has the classes, and fusion the prior.
+  for (v1::Source& source : *known.mutable_sources()) {
+    source.clear_classes();
+    source.clear_prior();
+  }
   const runtime::MutexLock lock(mutex_);
   const std::pair key(hello.site(), hello.node());
   auto found = nodes_.find(key);

@@ -187,7 +187,8 @@ std::vector<ConnectionTable::Open> ConnectionTable::OpenConnections() const {
   for (const auto& [peer, each] : connections_) {
     if (each.cut) continue;
     const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
-    open.push_back({each.number, each.socket, heard, each.reports > 0});
+    const bool uploads = each.pulse->uploads.load(std::memory_order_relaxed) > 0;
+    open.push_back({each.number, each.socket, heard, each.reports > 0, uploads});
   }
   return open;
 }
@@ -212,7 +213,10 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
     const auto found = now.find(each.number);
     if (found == now.end()) continue;
     const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
-    if (std::exchange(each.seen_heard, heard) != heard) each.heard_received = found->second;
+    each.heard_received =
+        std::exchange(each.seen_heard, heard) != heard
+            ? found->second
+            : std::min(each.heard_received + limits_.unheard_bytes_per_second, found->second);
     const std::uint64_t uploads = each.pulse->uploads.load(std::memory_order_relaxed);
     const std::uint64_t allowed = limits_.unheard_bytes + uploads * limits_.unheard_bytes_of_upload;
     if (found->second <= each.heard_received + allowed) continue;

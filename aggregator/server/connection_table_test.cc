@@ -23,7 +23,8 @@ class ConnectionTableTest : public ::testing::Test {
             .calls = 6,
             .call_rate = 40,
             .call_rate_of_address = 200,
-            .refused_calls = 3};
+            .refused_calls = 3,
+            .unheard_bytes_per_second = 0};
   }
   // The silent connection that made room, by its number; -1: none.
   int Add(const std::string& peer, std::int64_t second = 0) {
@@ -339,6 +340,19 @@ TEST_F(ConnectionTableTest, TakesWhoStallsOnce) {
   EXPECT_EQ(table_.TakeStalling(all).size(), 0u);
   EXPECT_TRUE(table_.OpenConnections().empty()) << "cut, and not closed yet";
   EXPECT_EQ(Refused(ConnectionFault::kStall), 2u);
+}
+
+// It waits for a task, for days.
+TEST_F(ConnectionTableTest, LeavesWhoSendsPingsAlone) {
+  ConnectionTable table{ConnectionLimits()};
+  table.Add("192.0.2.1:1", {1, 0}, 0);
+  table.BeginCall("192.0.2.1:1", "", 0);
+  constexpr std::uint64_t kPingBytesPerSecond = 20;
+  const std::uint64_t seconds = 10 * ConnectionLimits().unheard_bytes / kPingBytesPerSecond;
+  for (std::uint64_t second = 1; second <= seconds; ++second) {
+    const std::uint64_t received = 1'000 + second * kPingBytesPerSecond;
+    ASSERT_TRUE(table.TakeUnheard([received](Socket) { return received; }).empty()) << second;
+  }
 }
 
 // A header that grows slowly.

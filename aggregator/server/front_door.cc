@@ -86,7 +86,8 @@ constexpr std::uint64_t kMostBeforeACall = 64 << 10;
 
 // The kernel only appends to tcp_info; glibc's structure ends before this field of Linux 4.1.
 struct TcpInfo {
-  std::array<std::byte, 128> known;
+  std::array<std::byte, 120> known;
+  std::uint64_t bytes_acked;  // what the peer has acknowledged
   std::uint64_t bytes_received;
 };
 
@@ -95,6 +96,22 @@ std::uint64_t Received(Socket socket) {
   TcpInfo info{};
   socklen_t bytes = sizeof(info);
   return getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 ? info.bytes_received : 0;
+}
+
+// Bytes that gRPC has taken from the socket, but for those that answer what we sent: a reader grants as much
+// again in window updates, some 1/600 of it.
+std::uint64_t Unexplained(Socket socket) {
+  constexpr std::uint64_t kSentPerAnswer = 128;
+  TcpInfo info{};
+  socklen_t bytes = sizeof(info);
+  int unread = 0;
+  if (!IsOpen(socket) || getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
+      ioctl(socket.fd, SIOCINQ, &unread) != 0) {
+    return 0;
+  }
+  const std::uint64_t explained =
+      info.bytes_acked / kSentPerAnswer + static_cast<std::uint64_t>(std::max(unread, 0));
+  return info.bytes_received - std::min(explained, info.bytes_received);
 }
 
 bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall && IsOpen(socket); }
@@ -106,14 +123,16 @@ std::int64_t ProcessorNs() {
   return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
 }
 
-// The connections that may stall those that report: they have sent more than a handshake.
+// The connections that may stall those that report: they have sent more than a handshake. Uploads are not
+// among them: a slow processor needs as long for an honest one.
 std::vector<StallWatch::Sample> SamplesOf(const ConnectionTable& connections) {
   const std::vector<ConnectionTable::Open> all = connections.OpenConnections();
   std::vector<StallWatch::Sample> samples;
   if (std::ranges::none_of(all, &ConnectionTable::Open::reports)) return samples;
   for (const ConnectionTable::Open& each : all) {
     int unread = 0;
-    if (each.reports || !IsOpen(each.socket) || ioctl(each.socket.fd, SIOCINQ, &unread) != 0) continue;
+    if (each.reports || each.uploads || !IsOpen(each.socket) || ioctl(each.socket.fd, SIOCINQ, &unread) != 0)
+      continue;
     const auto waiting = static_cast<std::uint64_t>(std::max(unread, 0));
     const std::uint64_t received = std::max(Received(each.socket), waiting);
     if (received < kMostBeforeACall) continue;
@@ -240,7 +259,7 @@ std::optional<std::chrono::nanoseconds> FrontDoor::Held() {
   const std::vector<ThreadProgress> seen = std::exchange(seen_progress_, progress_());
   std::optional<std::chrono::nanoseconds> held;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].events != seen_progress_[i].events) continue;
+    if (seen[i].events != seen_progress_[i].events || !seen[i].in_grpc()) continue;
     const std::chrono::nanoseconds used(seen_progress_[i].used_ns - seen[i].used_ns);
     held = std::max(held.value_or(used), used);
   }
@@ -248,8 +267,7 @@ std::optional<std::chrono::nanoseconds> FrontDoor::Held() {
 }
 
 void FrontDoor::CutUnheard() {
-  const auto received = [](Socket socket) { return IsOpen(socket) ? Received(socket) : 0; };
-  for (const Socket& each : connections_.TakeUnheard(received)) CutAndQuarantine(connections_, each);
+  for (const Socket& each : connections_.TakeUnheard(Unexplained)) CutAndQuarantine(connections_, each);
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {

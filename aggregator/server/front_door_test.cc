@@ -34,7 +34,7 @@ class FrontDoorTest : public ::testing::Test {
       const runtime::MutexLock lock(mutex_);
       taken_.emplace_back(fd);
     };
-    const auto progress = [this] { return std::vector<ThreadProgress>{{0, held_ns_}}; };
+    const auto progress = [this] { return std::vector<ThreadProgress>{{1, held_ns_}}; };
     door_->Open(take, progress);
   }
   ~FrontDoorTest() override { door_.reset(); }

@@ -47,7 +47,10 @@ void IngestQueue::Run() {
   void* tag = nullptr;
   bool ok = false;
   while (true) {
-    switch (queue_->AsyncNext(&tag, &ok, WaitLimit())) {
+    events_.fetch_add(1, std::memory_order_relaxed);
+    const auto got = queue_->AsyncNext(&tag, &ok, WaitLimit());
+    events_.fetch_add(1, std::memory_order_relaxed);
+    switch (got) {
       case grpc::CompletionQueue::SHUTDOWN:
         return;
       case grpc::CompletionQueue::GOT_EVENT:
@@ -56,7 +59,6 @@ void IngestQueue::Run() {
       case grpc::CompletionQueue::TIMEOUT:
         break;
     }
-    events_.fetch_add(1, std::memory_order_relaxed);
     if (published_) rests_ = true;
     FuseOverdue();
     const std::int64_t now_ns = context_.state.clock.SteadyNs();

@@ -133,7 +133,7 @@ class IngestQueue {
   std::int64_t next_check_up_ns_ = 0;
   std::uint64_t seen_policy_ = 0;  // AccessControl::changes
   bool draining_ = false;
-  std::atomic<std::uint64_t> events_ = 0;
+  std::atomic<std::uint64_t> events_ = 0;          // odd while the thread is in gRPC
   std::atomic<clockid_t> used_ = CLOCK_MONOTONIC;  // the clock of the thread's time, once it runs
 
   absl::Notification ended_;  // stopped, and every call has ended

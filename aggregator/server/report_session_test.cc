@@ -286,7 +286,7 @@ TEST_F(CategoricalReportSessionTest, RefusesOtherClassesAndSaysWhichDiffer) {
   EXPECT_THAT(fault(positions), HasSubstr("has no classes, must have the site's 2 classes: BPSK, QPSK"));
   v1::ReportRequest classes = HelloOf({"BPSK", "QPSK"});
   classes.mutable_hello()->set_site("lab");
-  EXPECT_THAT(fault(classes), HasSubstr("has 2 classes, must have the site's no classes"));
+  EXPECT_THAT(fault(classes), HasSubstr("has 2 classes, the site has positions"));
   v1::ReportRequest mixed = HelloOf({"BPSK", "QPSK"});
   wire::AddSource(*mixed.mutable_hello(), "east", 2, {"east"});
   EXPECT_THAT(fault(mixed), HasSubstr("source 'east'"));

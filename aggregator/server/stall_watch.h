@@ -12,8 +12,10 @@ namespace tributary::server {
 
 // What a thread that fuses has done since its start.
 struct ThreadProgress {
-  std::uint64_t events = 0;
+  std::uint64_t events = 0;  // entries into gRPC and returns from it: odd while the thread is in it
   std::int64_t used_ns = 0;  // of the processor
+
+  bool in_grpc() const { return events % 2 == 1; }
 };
 
 // gRPC 1.51 copies all that has come of a header at each of its frames (CVE-2023-33953). A header of 256 KiB
@@ -22,7 +24,8 @@ struct ThreadProgress {
 // together give such a connection away:
 //
 // * a thread that fuses works in gRPC and gets nothing to do from it;
-// * gRPC reads few bytes for the processor's time that this takes: of uploads it reads some 160 KiB a millisecond
+// * gRPC reads few bytes for the processor's time that this takes: of uploads it reads some 160 KiB a
+// millisecond
 //   on a server's processor, and slower ones must not be taken for stalls;
 // * bytes of the connection were read, and no call and no message came of them.
 //

@@ -304,7 +304,8 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
     done = Judge(request, present.certificate.get());
     if (done == kThereAlready) return done;
     done += "; its key is new: copy both files";
-    if (ours) done += KeepAddresses(AddressesOf(present.certificate.get(), name), wanted);
+    if (ours && request.use != CertificateUse::kClient)
+      done += KeepAddresses(AddressesOf(present.certificate.get(), name), wanted);
   }
 
   CertificateAndKey made = NewCertificate(name, kLeafDays);

@@ -5,8 +5,13 @@
 namespace tributary::cli {
 namespace {
 
-// A probability of zero for the true class; keeps the mean finite.
+// A probability of zero for the true class; keeps the mean finite, whatever the aggregator sends.
 constexpr double kMostNll = 100;
+
+double NllOf(float log_probability) {
+  const double nll = -double{log_probability};
+  return nll > -1 && nll < kMostNll ? nll : kMostNll;
+}
 
 double Ratio(std::uint64_t part, std::uint64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -28,7 +33,7 @@ void ClassJudgement::Add(std::uint32_t subject, std::span<const float> log_proba
       static_cast<std::size_t>(std::ranges::max_element(log_probabilities) - log_probabilities.begin());
   ++judged_;
   if (best == truth) ++right_;
-  nll_sum_ += std::min(-double{log_probabilities[truth]}, kMostNll);
+  nll_sum_ += NllOf(log_probabilities[truth]);
 
   if (ballots_.size() >= kMaxVoters && !ballots_.contains(subject)) return;
   Ballot& ballot = ballots_[subject];

@@ -65,6 +65,8 @@ TEST_F(ClassJudgementTest, SubjectsVoteApart) {
 
 TEST_F(ClassJudgementTest, AnImpossibleTruthKeepsTheMeanFinite) {
   judgement_.Add(1, std::vector<float>{0, -std::numeric_limits<float>::infinity()}, 1);
+  judgement_.Add(1, std::vector<float>{0, std::numeric_limits<float>::infinity()}, 1);
+  judgement_.Add(1, std::vector<float>{0, std::numeric_limits<float>::quiet_NaN()}, 1);
   EXPECT_DOUBLE_EQ(judgement_.figures().nll, 100);
 }
 

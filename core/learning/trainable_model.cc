@@ -10,7 +10,7 @@ namespace tributary::learning {
 
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model) {
   const auto format = model.metadata.find("format");
-  if (format == model.metadata.end()) return absl::OkStatus();
+  if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();
   const absl::Status encoder = nn::EncoderFromTensors(model).status();
   if (encoder.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -7,8 +7,8 @@
 
 namespace tributary::learning {
 
-// A file that names its format must be a network of the run's workload: nodes would decline another one, and
-// the run would wait for ever. A file without a format is somebody's own; nodes of other programs may train
+// A file that names a format of ours must be a network of the run's workload: nodes would decline another
+// one, and the run would wait for ever. Any other file is somebody's own; nodes of other programs may train
 // it. InvalidArgument, with what is wrong.
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model);
 

@@ -107,7 +107,7 @@ jq -s --argjson emitters "$emitters" --argjson lowest "$lowest_snr_db" --argjson
      fused: $band[0].accuracy,
      nll: {single: $apart[0].nll, fused: $band[0].nll},
      bursts_per_s: ($apart[0].fused_per_s + 4 * $band[0].fused_per_s),
-     lost: ($lost_at_nodes + ($band[0].skipped_slots + 4 * $apart[0].skipped_slots) * $emitters),
+     lost: ($lost_at_nodes + 4 * ($band[0].skipped_slots + $apart[0].skipped_slots) * $emitters),
      snr_db: {definition: "true", lowest: $lowest, highest: $highest},
      seconds: $band[0].seconds,
      latency_us: $band[0].latency_us,

@@ -131,8 +131,11 @@ TEST_F(FailedRunTest, GoesOnWithoutARestartWhenItIsResumed) {
   EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FINISHED);
 }
 
-TEST_F(FailedRunTest, StaysFailedWhileTheDiskIsFull) {
-  Resume();
+TEST_F(FailedRunTest, FailsAgainWhileTheDiskIsFull) {
+  ASSERT_TRUE(Resume().ok());
+  TestNode node(host_, "a");
+  EXPECT_FALSE(node.Submit(node.NextTrain(), {1, 2, 3}).accepted());
+  node.End();
   EXPECT_EQ(host_.Run().run().state(), v1::RUN_STATE_FAILED);
   full_ = false;
   ASSERT_TRUE(Resume().ok());
