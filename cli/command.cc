@@ -114,9 +114,12 @@ void Command::Flag(const std::string& name, bool& value, const std::string& help
 void Command::Json(bool& value, const std::string& help) { Flag("--json", value, help); }
 
 void Command::Connection(ConnectionArguments& arguments, const std::string& help) {
+  // Without a default the command can do without an aggregator: "" says so, whatever the variable says.
+  const bool optional = arguments.aggregator.empty();
   Text("--aggregator", arguments.aggregator, "HOST:PORT", help)
       ->envname("TRIBUTARY_AGGREGATOR")
-      ->check([](const std::string& address) {
+      ->check([optional](const std::string& address) {
+        if (optional && address.empty()) return std::string();
         return std::string(runtime::CheckAddress(address, runtime::AddressUse::kDial).message());
       });
   Text("--certificate", arguments.tls.certificate, "FILE", "Certificate of this client, for mutual TLS")
