@@ -94,8 +94,9 @@ struct ConnectionLimits {
   // unary calls of half a megabyte. And for each of its uploads, a message that is too large and refused.
   std::uint64_t unheard_bytes = 640 << 10;
   std::uint64_t unheard_bytes_of_upload = std::uint64_t{2112} << 10;
-  // Each second as many more: a connection that waits sends a ping of 39 bytes every other second.
-  std::uint64_t unheard_bytes_per_second = 64;
+  // As many more at each look, four times a second: a connection that waits sends a ping of 39 bytes every
+  // other second.
+  std::uint64_t unheard_bytes_per_look = 16;
   // No new connection from the address of a connection that was cut for its calls, for so long. A flood costs
   // the fusing thread some ten milliseconds before it is cut: it must not come back at once.
   std::int64_t quarantine_s = 10;
@@ -188,9 +189,9 @@ class ConnectionTable {
   std::vector<Open> OpenConnections() const;
   // Those with these numbers, to cut.
   std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
-  // Call once a second; `received`: bytes in all, without answers to what was sent. Those to cut, for they
-  // have sent more than one message since something was last heard of them: nothing else ends a header that
-  // grows slowly.
+  // Call four times a second; `received`: bytes in all, without answers to what was sent. Those to cut, for
+  // they have sent more than one message since something was last heard of them: nothing else ends a header
+  // that grows slowly.
   std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.

@@ -33,6 +33,8 @@ namespace tributary::server {
 namespace {
 
 constexpr std::int64_t kSweepNs = 1'000'000'000;
+// Between two looks at what was sent since something was heard.
+constexpr std::int64_t kUnheardLookNs = 250'000'000;
 // Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
 // gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
 constexpr int kLookMs = 20;
@@ -226,8 +228,9 @@ void FrontDoor::Run(std::stop_token stop) {
     for (std::size_t i = 1; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
-    if (SweepIfDue(kSweepNs)) CutUnheard();
+    SweepIfDue(kSweepNs);
     const std::int64_t now_ns = clock_.SteadyNs();
+    if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) CutUnheard(now_ns);
     if (now_ns - stalls_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutStalling(now_ns);
     if (now_ns - looked_ns_ < kLookMs * 1'000'000LL) continue;
     looked_ns_ = now_ns;
@@ -266,7 +269,8 @@ std::optional<std::chrono::nanoseconds> FrontDoor::Held() {
   return held;
 }
 
-void FrontDoor::CutUnheard() {
+void FrontDoor::CutUnheard(std::int64_t now_ns) {
+  unheard_looked_ns_ = now_ns;
   for (const Socket& each : connections_.TakeUnheard(Unexplained)) CutAndQuarantine(connections_, each);
 }
 

@@ -74,7 +74,7 @@ class FrontDoor {
   // The most of the processor's time that a thread that fuses has used since the last call without an event;
   // nothing: each had one.
   std::optional<std::chrono::nanoseconds> Held();
-  void CutUnheard();
+  void CutUnheard(std::int64_t now_ns);
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
@@ -91,6 +91,7 @@ class FrontDoor {
   MemoryState memory_state_ = MemoryState::kPlenty;
   StallWatch stalls_;
   std::int64_t stalls_looked_ns_ = 0;
+  std::int64_t unheard_looked_ns_ = 0;
   std::int64_t used_ns_ = 0;  // by the process at that look, of the processor
   bool busy_ = false;
   int turned_away_ = 0;  // in one go, because their address is quarantined
