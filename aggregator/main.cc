@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -17,7 +16,7 @@
 #include "aggregator/prepare.h"
 #include "core/config/program.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/command_line.h"
+#include "core/runtime/daemon_command_line.h"
 #include "core/runtime/freed_memory.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
@@ -119,15 +118,16 @@ int main(int argc, char** argv) {
   tributary::runtime::TuneProcess();
   tributary::runtime::QuietLibraries();
   google::protobuf::SetLogHandler(nullptr);  // no length limit: strangers choose the message
-  CLI::App app("Fuses the probability tuples that nodes report, averages what they learn.",
-               "tributary-aggregator");
-  std::string path;
-  bool check_only = false;
-  app.add_option("--config", path, "Configuration file (TOML)")->required()->type_name("FILE");
-  app.add_flag("--check", check_only, "Check the configuration and the files it names, then exit");
-  app.footer(tributary::aggregator::kExamples);
-  const std::string version = tributary::runtime::VersionText("tributary-aggregator");
-  if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
-  return tributary::runtime::FinishOutput("tributary-aggregator",
-                                          tributary::aggregator::RunAndSay(path, check_only));
+  const tributary::runtime::DaemonProgram program{
+      .name = "tributary-aggregator",
+      .version = tributary::runtime::VersionText("tributary-aggregator"),
+      .description = "Fuses the probability tuples that nodes report, averages what they learn.",
+      .examples = tributary::aggregator::kExamples,
+      .has_summary = false};
+  tributary::runtime::DaemonArguments arguments;
+  if (const auto ended = tributary::runtime::ParseDaemonCommandLine(program, argc, argv, arguments)) {
+    return *ended;
+  }
+  return tributary::runtime::FinishOutput(
+      program.name, tributary::aggregator::RunAndSay(arguments.config, arguments.check));
 }

@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -13,7 +12,7 @@
 
 #include "core/config/program.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/command_line.h"
+#include "core/runtime/daemon_command_line.h"
 #include "core/runtime/file.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
@@ -34,12 +33,6 @@ constexpr const char* kExamples = R"(Examples:
 
 Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 73 the summary cannot be written, 78 the configuration is at fault.
 Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level and the certificates again. Changed certificates are also taken without a signal.)";
-
-struct Arguments {
-  std::string config;
-  std::string summary;
-  bool check = false;
-};
 
 // An absent or busy device may be there at the next start; other faults must be mended by somebody.
 int Fault(const absl::Status& status) {
@@ -66,7 +59,7 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   if (!status.ok()) spdlog::error("reload: nothing changed: {}", std::string(status.message()));
 }
 
-int Run(const Arguments& arguments) {
+int Run(const runtime::DaemonArguments& arguments) {
   if (!arguments.summary.empty()) {
     if (absl::Status status = runtime::CheckFolderOf(arguments.summary); !status.ok()) {
       std::fprintf(stderr, "--summary: %s\n", runtime::Printable(std::string(status.message())).c_str());
@@ -120,13 +113,15 @@ int main(int argc, char** argv) {
   tributary::runtime::BlockSignals();
   tributary::runtime::QuietLibraries();
   google::protobuf::SetLogHandler(nullptr);  // no length limit: strangers choose the message
-  CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
-  tributary::node::Arguments arguments;
-  app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");
-  app.add_flag("--check", arguments.check, "Check the configuration and the files it names, then exit");
-  app.add_option("--summary", arguments.summary, "Write the final account here, as JSON")->type_name("FILE");
-  app.footer(tributary::node::kExamples);
-  const std::string version = tributary::runtime::VersionText("tributary-node");
-  if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
-  return tributary::runtime::FinishOutput("tributary-node", tributary::node::Run(arguments));
+  const tributary::runtime::DaemonProgram program{
+      .name = "tributary-node",
+      .version = tributary::runtime::VersionText("tributary-node"),
+      .description = "Senses, estimates, and reports probability tuples to an aggregator.",
+      .examples = tributary::node::kExamples,
+      .has_summary = true};
+  tributary::runtime::DaemonArguments arguments;
+  if (const auto ended = tributary::runtime::ParseDaemonCommandLine(program, argc, argv, arguments)) {
+    return *ended;
+  }
+  return tributary::runtime::FinishOutput(program.name, tributary::node::Run(arguments));
 }

@@ -1,0 +1,33 @@
+# Reads the headers of gRPC and of the protocol once instead of once for each compilation: some 3 s each.
+#
+# Only for releases. Off with ccache: a precompiled header differs from checkout to checkout, and so would everything that
+# reads it. Off file by file, where it would hide missing includes.
+if(CMAKE_BUILD_TYPE STREQUAL Release AND TRIBUTARY_UNITY AND NOT CCACHE_PROGRAM)
+  set(default ON)
+else()
+  set(default OFF)
+endif()
+option(TRIBUTARY_PRECOMPILED "Precompile the headers of gRPC and of the protocol (off: each compilation reads them)" ${default})
+
+# tributary_precompiled_headers(NAME [COLD] HEADERS header... DEPENDS lib...): a set of headers. COLD: for targets that are
+# tributary_cold; a compiler takes a precompiled header only at the level of optimisation it was made with.
+function(tributary_precompiled_headers name)
+  cmake_parse_arguments(ARG "COLD" "" "HEADERS;DEPENDS" ${ARGN})
+  if(NOT TRIBUTARY_PRECOMPILED)
+    return()
+  endif()
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc "// A precompiled header needs a target, and a target a source.\n")
+  add_library(${name} STATIC ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PUBLIC tributary_options ${ARG_DEPENDS})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  if(ARG_COLD)
+    tributary_cold(${name})
+  endif()
+endfunction()
+
+# tributary_precompiled(TARGET NAME): TARGET reads the set NAME.
+function(tributary_precompiled target name)
+  if(TRIBUTARY_PRECOMPILED)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()

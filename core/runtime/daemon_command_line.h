@@ -1,0 +1,28 @@
+// The command line that all daemons share.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tributary::runtime {
+
+struct DaemonProgram {
+  const char* name;         // "tributary-node"
+  std::string version;      // VersionText(name)
+  const char* description;  // one sentence
+  const char* examples;     // how it is called, exit statuses, signals
+  bool has_summary;         // knows --summary
+};
+
+struct DaemonArguments {
+  std::string config;   // file
+  std::string summary;  // file; empty: none
+  bool check = false;   // look for faults, then exit
+};
+
+// Gives the exit code where the program must end, as ParseCommandLine. CLI11 is kept out of this header
+// because it is slow to compile.
+std::optional<int> ParseDaemonCommandLine(const DaemonProgram& program, int argc, const char* const* argv,
+                                          DaemonArguments& arguments);
+
+}  // namespace tributary::runtime
