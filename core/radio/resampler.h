@@ -24,7 +24,10 @@ class Resampler {
   static const Resampler& Get();
 
   // For a place `fraction` in [0, 1) after a sample: tap k is for the sample k - kBefore after that one.
-  const Taps& At(double fraction) const { return rows_[static_cast<std::size_t>(fraction * kMoments + 0.5)]; }
+  const Taps& At(double fraction) const {
+    const double moment = fraction * kMoments + 0.5;  // its whole part is the nearest moment
+    return rows_[static_cast<std::size_t>(moment)];
+  }
 
  private:
   Resampler();
