@@ -1,13 +1,8 @@
 # Reads the headers of gRPC and of the protocol once instead of once for each compilation: some 3 s each.
 #
-# Only for releases. Off with ccache: a precompiled header differs from checkout to checkout, and so would everything that
-# reads it. Off file by file, where it would hide missing includes.
-if(CMAKE_BUILD_TYPE STREQUAL Release AND TRIBUTARY_UNITY AND NOT CCACHE_PROGRAM)
-  set(default ON)
-else()
-  set(default OFF)
-endif()
-option(TRIBUTARY_PRECOMPILED "Precompile the headers of gRPC and of the protocol (off: each compilation reads them)" ${default})
+# For a first build without ccache. With ccache leave it off: a precompiled header differs from checkout to checkout, and so
+# would everything that reads it. File by file it would hide missing includes.
+option(TRIBUTARY_PRECOMPILED "Precompile the headers of gRPC and of the protocol (off: each compilation reads them)" OFF)
 
 # tributary_precompiled_headers(NAME [COLD] HEADERS header... DEPENDS lib...): a set of headers. COLD: for targets that are
 # tributary_cold; a compiler takes a precompiled header only at the level of optimisation it was made with.
