@@ -33,7 +33,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
 }
 
 absl::Status WithTlsAdvice(const absl::Status& error, bool tls) {
-  if (!absl::IsUnavailable(error) || !absl::StrContains(error.message(), "Socket closed")) return error;
+  // The kernel says "reset" where the peer closed before it had read everything.
+  const bool closed = absl::StrContains(error.message(), "Socket closed") ||
+                      absl::StrContains(error.message(), "Connection reset by peer");
+  if (!absl::IsUnavailable(error) || !closed) return error;
   return absl::UnavailableError(absl::StrCat(
       error.message(),
       tls ? "; the aggregator may not trust this certificate: its ca must be the one that signed it"
