@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
 #include "core/runtime/address.h"
 #include "core/status/macros.h"
 
@@ -93,6 +95,12 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     absl::StatusOr<HttpRequest> request =
         ParseHttpTarget(std::string_view(message.target().data(), message.target().size()));
     if (!request.ok()) return Reject(400, std::string(request.status().message()));
+    for (const auto& field : message) {
+      std::string& value = request->headers[absl::AsciiStrToLower(
+          absl::string_view(field.name_string().data(), field.name_string().size()))];
+      if (!value.empty()) value += ", ";
+      value.append(field.value().data(), field.value().size());
+    }
     Answer(*request);
   }
 
@@ -134,12 +142,14 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     response_->set(http::field::content_type, response.content_type);
     response_->set(http::field::cache_control, "no-store");
     response_->set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response.headers) response_->set(name, value);
     response_->keep_alive(keep_alive_);
     const std::size_t length = response.body.size();
     if (!head_) response_->body() = std::move(response.body);
     body_bytes_ = response_->body().size();
     server_.sending_bytes_ += body_bytes_;
-    response_->content_length(length);
+    // An answer that never has a body says nothing of its length.
+    if (response.status != 204 && response.status != 304) response_->content_length(length);
     stream_.expires_after(server_.limits_.timeout);
     http::async_write(stream_, *response_, [self = shared_from_this()](error_code error, std::size_t) {
       if (error) return;
@@ -203,7 +213,7 @@ const HttpServer::Target* HttpServer::Find(HttpRequest& request) const {
   const Target* found = nullptr;
   std::size_t longest = 0;
   for (const auto& [path, target] : routes_) {
-    const bool prefix = path.back() == '/' && request.path.starts_with(path);
+    const bool prefix = path.size() > 1 && path.back() == '/' && request.path.starts_with(path);
     if ((prefix || path == request.path) && path.size() > longest) {
       found = &target;
       longest = path.size();
@@ -215,7 +225,8 @@ const HttpServer::Target* HttpServer::Find(HttpRequest& request) const {
 
 std::string HttpServer::NoSuchPath() const {
   std::vector<std::string> paths;
-  for (const auto& [path, target] : routes_) paths.push_back(path.back() == '/' ? path + "NAME" : path);
+  for (const auto& [path, target] : routes_)
+    paths.push_back(path.size() > 1 && path.back() == '/' ? path + "NAME" : path);
   return fmt::format("no such path; there are: {}", fmt::join(paths, ", "));
 }
 

@@ -12,7 +12,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,11 +26,18 @@ struct HttpRequest {
   std::string path;                          // decoded, without the query
   std::map<std::string, std::string> query;  // decoded; a repeated key has its last value
   std::string rest;                          // the part after the route's prefix
+  std::map<std::string, std::string>
+      headers;  // names in lower case; a repeated name has its values joined by ", "
 
   // A parameter of the query; empty if it is absent.
   std::string Parameter(const std::string& key) const {
     const auto found = query.find(key);
     return found == query.end() ? std::string() : found->second;
+  }
+  // The value of a header, its name in lower case; empty if it is absent.
+  std::string Header(const std::string& name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? std::string() : found->second;
   }
 };
 
@@ -40,6 +49,8 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
+  // Further headers, each name once; they replace the server's own, such as `Cache-Control: no-store`.
+  std::vector<std::pair<std::string, std::string>> headers{};
 };
 
 // One line of JSON.
@@ -78,7 +89,8 @@ struct HttpCounters {
 
 // Owns one thread, which runs the handlers: they must be quick. Serves GET and HEAD only and takes no request
 // body. It answers hostile input or closes the connection. Set routes before Start. A route matches exactly,
-// or as a prefix if it ends in '/'; the longest one wins. No TLS: use it on loopback or behind a proxy.
+// or as a prefix if it ends in '/'; the longest one wins. "/" matches exactly. No TLS: use it on loopback or
+// behind a proxy.
 class HttpServer {
  public:
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;

@@ -41,6 +41,13 @@ class HttpServerTest : public ::testing::Test {
     server_ = std::make_unique<HttpServer>(limits);
     server_->Route("/hello", [](const HttpRequest&) { return HttpResponse{.body = "world\n"}; });
     server_->Route("/under/", [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; });
+    server_->Route("/echo", [](const HttpRequest& request) {
+      HttpResponse response{.body = request.Header("x-word")};
+      response.headers = {{"Cache-Control", "max-age=1"}, {"X-Seen", "yes"}};
+      return response;
+    });
+    server_->Route("/", [](const HttpRequest&) { return HttpResponse{.body = "root"}; });
+    server_->Route("/unchanged", [](const HttpRequest&) { return HttpResponse{.status = 304, .body = ""}; });
     server_->Route("/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); });
     server_->Route("/events", [](const HttpRequest&) {
       return HttpEventStream{std::chrono::milliseconds(10),
@@ -82,6 +89,29 @@ TEST_F(HttpServerTest, AnswersARoute) {
 TEST_F(HttpServerTest, GivesAPrefixRouteTheRest) {
   Start();
   EXPECT_THAT(Get("/under/a/b"), HasSubstr("\r\n\r\na/b"));
+}
+
+TEST_F(HttpServerTest, HandlersReadAndSetHeaders) {
+  Start();
+  const std::string answer =
+      Send("GET /echo HTTP/1.1\r\nHost: x\r\nX-Word: one\r\nx-word: two\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\none, two"));
+  EXPECT_THAT(answer, HasSubstr("\r\nX-Seen: yes\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nCache-Control: max-age=1\r\n"));
+  EXPECT_THAT(answer, ::testing::Not(HasSubstr("no-store")));
+}
+
+TEST_F(HttpServerTest, AnAnswerWithoutBodyHasNoLength) {
+  Start();
+  const std::string answer = Get("/unchanged");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 304"));
+  EXPECT_THAT(answer, ::testing::Not(HasSubstr("Content-Length")));
+}
+
+TEST_F(HttpServerTest, TheRootIsAPathAndNoPrefix) {
+  Start();
+  EXPECT_THAT(Get("/"), HasSubstr("\r\n\r\nroot"));
+  EXPECT_THAT(Get("/nowhere"), StartsWith("HTTP/1.1 404"));
 }
 
 TEST_F(HttpServerTest, RefusesAParameterThatTheRouteDoesNotHave) {
