@@ -110,7 +110,7 @@ else
   arguments=("${seconds:-20}" "$json" "$accelerator")
 fi
 
-packages=(deploy/packages.txt)
+packages=(deploy/packages.txt deploy/packages-page.txt)
 options=()
 targets=(tributary tributary-node tributary-aggregator)
 if [ "$accelerator" = xrt ]; then

@@ -14,6 +14,7 @@
 #include "aggregator/memory_ceiling.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
+#include "aggregator/publish/page.h"
 #include "aggregator/publish/readiness.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
@@ -117,6 +118,7 @@ absl::Status Daemon::StartHttp() {
   http_ = std::make_unique<http::HttpServer>();
   http::AddDaemonRoutes(*http_, metrics_);
   publish::AddApiRoutes(*http_, state_);
+  publish::AddPageRoutes(*http_, publish::PageFiles());
   if (federation_ != nullptr) {
     learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
   } else {

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Installs the Debian packages listed in the given files that are not installed yet; as root or through sudo.
+# A line is a package, or `PACKAGE unless COMMAND`: the package is not needed where the command exists already.
 # usage: install-packages.sh LIST...
 set -euo pipefail
 
 mapfile -t wanted < <(grep -hvE '^(#|$)' "$@")
 missing=()
-for package in "${wanted[@]}"; do
+for line in "${wanted[@]}"; do
+  read -r package unless command <<<"$line"
+  if [ "$unless" = unless ] && command -v "$command" >/dev/null; then continue; fi
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing+=("$package")
 done

@@ -20,13 +20,13 @@ import sys
 import textwrap
 import tokenize
 
-TREE = ("aggregator", "bench", "cli", "cmake", "core", "deploy", "docs", "fpga", "models", "node", "proto", "tests")
+TREE = ("aggregator", "bench", "cli", "cmake", "core", "dashboard", "deploy", "docs", "fpga", "models", "node", "proto", "tests")
 # Faults that these files plant on purpose.
 PLANTED = ("tests/static/words_test.py", "tests/pages/planted_faults_test.py", "tests/layout/include_rules_test.sh")
 # What may follow "Of" at the beginning of a sentence: nothing so far.
 OF_ALLOWED = ()
 
-C_LIKE = (".cc", ".h", ".sv", ".svh", ".proto")
+C_LIKE = (".cc", ".h", ".sv", ".svh", ".proto", ".ts", ".tsx", ".mjs")
 HASH = (".sh", ".cmake", ".toml", ".tcl", ".rules", ".service", ".txt", ".sby", ".ys")
 
 OPENING = re.compile(
@@ -208,7 +208,7 @@ def faults_in(prose, keys, tree):
 def files(root):
     found = [path for folder in (*TREE, ".ci") for path in (root / folder).rglob("*")]
     found += [path for path in root.iterdir() if path.name != "CHANGELOG.md"]  # names files that are gone
-    for path in sorted(path for path in found if path.is_file()):
+    for path in sorted(path for path in found if path.is_file() and "node_modules" not in path.parts):
         name = str(path.relative_to(root))
         if name not in PLANTED:
             yield name, path

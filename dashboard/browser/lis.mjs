@@ -1,0 +1,45 @@
+// Four simulated panels locate the users of a room.
+import { join } from 'node:path';
+import { ROOT, Setup, until } from './daemons.mjs';
+
+export const WALLS = ['south', 'east', 'north', 'west'];
+
+export async function startRoom({ subjects = 6, rateHz = 100, site = 'room', extra = '' } = {}) {
+  const setup = await Setup.create();
+  await setup.startAggregator(['', `
+[[site]]
+name = ${JSON.stringify(site)}
+dimension = 2
+sources = ${JSON.stringify(WALLS)}
+max_subjects = ${Math.max(subjects, 16)}
+deadline_ms = 100.0
+${extra}`]);
+  for (const wall of WALLS) startPanel(setup, wall, { subjects, rateHz, site });
+  await until('all panels report', async () => {
+    const { nodes } = await setup.get('api/v1/nodes');
+    return nodes.filter((node) => node.connected && node.accepted_frames !== '0').length === WALLS.length;
+  });
+  return setup;
+}
+
+export function startPanel(setup, wall, { subjects = 6, rateHz = 100, site = 'room' } = {}) {
+  setup.startNode(wall, `
+node = "${wall}"
+site = ${JSON.stringify(site)}
+[uplink]
+aggregator = "${setup.ingest}"
+[http]
+listen = ""
+[[panel]]
+name = "${wall}"
+workload = "positioning"
+model = "${join(ROOT, 'models/positioning.safetensors')}"
+format = "int8_16"
+orientation_deg = ${90 * WALLS.indexOf(wall)}.0
+[panel.source]
+kind = "room"
+seed = 1
+subjects = ${subjects}
+rate_hz = ${rateHz}.0
+`);
+}

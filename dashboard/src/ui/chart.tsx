@@ -1,0 +1,108 @@
+// Curves over time or over rounds.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { significant } from '../model/numbers';
+import { colours, onTheme, seriesColour } from './theme';
+
+export interface Curve {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  readonly dashed?: boolean;
+}
+
+interface Properties {
+  readonly label: string; // what the chart shows, for a screen reader
+  readonly along: readonly number[]; // seconds since the Unix epoch, or rounds
+  readonly curves: readonly Curve[];
+  readonly time?: boolean;
+  readonly logarithmic?: boolean;
+  readonly band?: readonly [number, number]; // of the vertical axis, shaded: where values should be
+  readonly range?: readonly [number, number];
+}
+
+const HEIGHT_PX = 220;
+
+function optionsOf(properties: Properties, width: number): uPlot.Options {
+  const palette = colours();
+  const axis = { stroke: palette.faint, grid: { stroke: palette.line, width: 1 }, ticks: { stroke: palette.line, width: 1 } };
+  const { band, range, logarithmic } = properties;
+  return {
+    width,
+    height: HEIGHT_PX,
+    legend: { live: true },
+    cursor: { drag: { x: false, y: false } },
+    scales: {
+      x: { time: properties.time === true },
+      y: logarithmic
+        ? { distr: 3, range: (_, low, high) => [Math.min(low || 0.5, 0.4), Math.max(high || 2, 3)] }
+        : range !== undefined ? { range: [range[0], range[1]] } : {},
+    },
+    axes: [axis, { ...axis, size: 60, values: (_, splits) => splits.map((value) => (value === null ? '' : significant(value))) }],
+    series: [
+      properties.time ? {} : { label: 'round' },
+      ...properties.curves.map((curve, i) => ({
+        label: curve.label,
+        stroke: seriesColour(palette, i),
+        width: 2,
+        spanGaps: true,
+        ...(curve.dashed ? { dash: [6, 4] } : {}),
+        points: { show: properties.along.length < 60 },
+        value: (_: uPlot, value: number | null) => (value === null ? '–' : significant(value)),
+      })),
+    ],
+    hooks: {
+      drawClear: [
+        (plot) => {
+          if (band === undefined) return;
+          const [top, bottom] = [plot.valToPos(band[1], 'y', true), plot.valToPos(band[0], 'y', true)];
+          const { left, width: wide, top: upper, height } = plot.bbox;
+          plot.ctx.save();
+          plot.ctx.globalAlpha = 0.14;
+          plot.ctx.fillStyle = palette.good;
+          const first = Math.max(upper, top);
+          plot.ctx.fillRect(left, first, wide, Math.max(0, Math.min(upper + height, bottom) - first));
+          plot.ctx.restore();
+        },
+      ],
+    },
+  };
+}
+
+function dataOf({ along, curves }: Properties): uPlot.AlignedData {
+  return [[...along], ...curves.map((curve) => curve.values.map((value) => (Number.isFinite(value) ? value : null)))] as uPlot.AlignedData;
+}
+
+export function Chart(properties: Properties) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(properties);
+  latest.current = properties;
+  // Other curves are another chart; new values are not.
+  const shape = properties.curves.map((curve) => curve.label).join('\n');
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const make = () => {
+      plot.current?.destroy();
+      plot.current = new uPlot(optionsOf(latest.current, element.clientWidth || 400), dataOf(latest.current), element);
+    };
+    make();
+    const forget = onTheme(make);
+    const sizes = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    sizes.observe(element);
+    return () => {
+      forget();
+      sizes.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [shape]);
+
+  useEffect(() => {
+    plot.current?.setData(dataOf(properties));
+  });
+
+  return <div class="chart" ref={place} role="img" aria-label={properties.label} />;
+}

@@ -1,0 +1,80 @@
+// A site as it is seen live: its stream, the last minutes, and the moment that is shown.
+import { siteParameter } from '../../api/client';
+import { SlotStream, type LinkState } from '../../api/slot_stream';
+import type { WatchResponse } from '../../api/types';
+import { figuresOf, type Figures } from '../../model/figures';
+import { History } from '../../model/history';
+import { widen, type Bounds } from '../../model/plan';
+import { readSlot, type Slot } from '../../model/slot';
+
+const RATE_HZ = 20;
+const KEPT_MS = 5 * 60_000;
+const FIGURES_MS = 5_000;
+// Slots come many times a second; after this much silence the picture is old.
+export const STALE_MS = 3_000;
+
+export class LiveSite {
+  readonly history = new History(KEPT_MS, (KEPT_MS / 1000) * RATE_HZ * 1.2);
+  leaves: readonly string[] = [];
+  classes: readonly string[] = [];
+  seen: Bounds | undefined; // where subjects were
+  pausedAtMs: number | undefined; // undefined: live
+  link: LinkState = 'connecting';
+  receivedMs = 0; // performance.now() of the latest slot
+  private readonly stream: SlotStream;
+
+  constructor(
+    site: string,
+    private readonly onChange: () => void,
+  ) {
+    this.stream = new SlotStream(
+      `api/v1/events?${siteParameter(site)}&rate_hz=${RATE_HZ}`,
+      (response) => this.take(response),
+      (link) => {
+        this.link = link;
+        this.onChange();
+      },
+    );
+  }
+
+  close(): void {
+    this.stream.close();
+  }
+
+  private take(response: WatchResponse): void {
+    const slot = readSlot(response);
+    if (slot === undefined) return;
+    this.leaves = response.leaves;
+    this.classes = response.classes;
+    this.receivedMs = performance.now();
+    this.history.add(slot);
+    if (slot.dimension > 0) this.seen = widen(this.seen, slot);
+    this.onChange();
+  }
+
+  // The index in the history of the slot to show.
+  index(): number {
+    return this.pausedAtMs === undefined ? this.history.length - 1 : this.history.indexAt(this.pausedAtMs);
+  }
+
+  shown(): Slot | undefined {
+    return this.history.at(this.index());
+  }
+
+  // The figures of the seconds before the moment that is shown.
+  figures(): Figures | undefined {
+    const slot = this.shown();
+    if (slot === undefined) return undefined;
+    return figuresOf(this.history, this.history.indexAt(slot.beginsMs - FIGURES_MS), this.index());
+  }
+
+  // How long no slot has come, ms; NaN before the first.
+  silentMs(): number {
+    return this.receivedMs === 0 ? NaN : performance.now() - this.receivedMs;
+  }
+
+  pause(atMs: number | undefined): void {
+    this.pausedAtMs = atMs;
+    this.onChange();
+  }
+}

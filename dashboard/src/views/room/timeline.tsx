@@ -1,0 +1,27 @@
+// Pause, and a slider through the last minutes.
+import { clockTime } from '../../model/numbers';
+import type { LiveSite } from './live_site';
+
+export function Timeline({ live }: { live: LiveSite }) {
+  const first = live.history.at(0);
+  const last = live.history.latest();
+  if (first === undefined || last === undefined) return null;
+  const shownMs = live.shown()?.beginsMs ?? last.beginsMs;
+  const paused = live.pausedAtMs !== undefined;
+  const behindS = (last.beginsMs - shownMs) / 1000;
+  return (
+    <div class="timeline">
+      <button type="button" onClick={() => live.pause(paused ? undefined : shownMs)}>{paused ? 'Go live' : 'Pause'}</button>
+      <input
+        type="range"
+        aria-label="Moment that is shown, seconds before now"
+        min={first.beginsMs - last.beginsMs}
+        max={0}
+        step={50}
+        value={shownMs - last.beginsMs}
+        onInput={(event) => live.pause(last.beginsMs + Number(event.currentTarget.value))}
+      />
+      <output>{paused ? `${clockTime(shownMs)} (${behindS.toFixed(1)} s ago)` : 'live'}</output>
+    </div>
+  );
+}
