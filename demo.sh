@@ -19,8 +19,8 @@ usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--second
            with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
-                lis only: the kernels' RTL computes, simulated on a software device under the real XRT,
-                with four users and five slots a second; needs a machine that can build the RTL
+                lis and radio only: the kernels' RTL computes, simulated on a software device under the real
+                XRT, with four users or emitters and five slots a second; needs a machine that can build the RTL
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
@@ -34,6 +34,7 @@ examples:
   ./demo.sh
   ./demo.sh --seconds 60 --json out.json
   ./demo.sh --accelerator xrt --seconds 20
+  ./demo.sh radio --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
   ./demo.sh federation --data mnist --features 576 --encoding int8
 TEXT
@@ -100,7 +101,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[[ $demo == lis || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
+[[ $demo == lis || $demo == radio || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
 [[ $demo == federation || $data$features$encoding$local_steps == 64float320 ]] ||
   fault "--data, --features, --encoding and --local-steps are for federation"

@@ -2,10 +2,11 @@
 # Four receivers hear eight emitters that change modulation and strength: one aggregator and five nodes as processes of
 # their own on the loopback. Four nodes report to the site "band", where their tuples are fused. The fifth is the same four
 # receivers once more; in its site "apart" each has subjects of its own, so that nothing is fused.
-# usage: radio.sh SECONDS [JSON-FILE|""]; run from the repository's root after a release build
+# usage: radio.sh SECONDS [JSON-FILE|""] [cpu|xrt]; run from the repository's root after a release build
 set -euo pipefail
 seconds=$1
 json=${2:-}
+accelerator=${3:-cpu}
 # shellcheck source=deploy/demo/daemons.sh
 source deploy/demo/daemons.sh
 
@@ -15,8 +16,23 @@ rate_hz=50
 classes='["BPSK", "8PSK", "CPFSK", "GFSK", "PAM4", "QAM16", "QAM64", "QPSK", "AM-SSB", "WBFM"]'
 # Each emission lasts a second; its ratio is uniform over these, true and per sample.
 frames_per_emission=50
+deadline_ms=200.0
+settle_s=0
+panel_keys=
 lowest_snr_db=-10
 highest_snr_db=18
+if [ "$accelerator" = xrt ]; then
+  # The boards are simulated clock by clock: a burst takes some 4 ms of a processor's time. Emissions last four seconds.
+  emitters=4
+  rate_hz=5
+  frames_per_emission=20
+  deadline_ms=500.0
+  settle_s=1
+  export XILINX_XRT=${bin%/bin}/xrt
+  # The fifth node has four panels, and each has a compute unit of its own.
+  "$bin/tributary-xclbin" --output "$work/modulation.xclbin" --kernel modulation_kernel:4
+  printf -v panel_keys '%s\n' 'accelerator = "xrt"' "xclbin = \"$work/modulation.xclbin\"" 'run_timeout_ms = 10000'
+fi
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 
@@ -30,7 +46,7 @@ sources = [${names%, }]
 classes = $classes
 slot_ms = $((1000 / rate_hz)).0
 max_subjects = $((emitters * ${#receivers[@]}))
-deadline_ms = 200.0
+deadline_ms = $deadline_ms
 TOML
 }
 
@@ -40,6 +56,7 @@ panel() { # receiver's number, first subject
 name = "${receivers[$1]}"
 workload = "modulation"
 model = "$PWD/models/modulation.safetensors"
+$panel_keys
 [panel.source]
 kind = "generator"
 seed = 1
@@ -84,6 +101,8 @@ for name in "${nodes[@]}"; do
   start "$name" "$bin/tributary-node" --config "$work/$name.toml" --summary "$work/node-$name"
 done
 wait_for_nodes "$http" "${nodes[@]}"
+# At a few slots a second, one slot without the panel that started last would show in the figures.
+sleep "$settle_s"
 
 truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
 echo "Each receiver alone, while this runs: tributary watch apart --aggregator $ingest --truth $truth"
@@ -98,11 +117,12 @@ for name in "${nodes[@]}"; do finish "$name"; done
 finish aggregator TERM
 
 # Lost bursts were due and reached no fused slot or no reader, over the whole life of the nodes.
-jq -s --argjson emitters "$emitters" --argjson lowest "$lowest_snr_db" --argjson highest "$highest_snr_db" \
+jq -s --arg accelerator "$accelerator" --argjson emitters "$emitters" --argjson lowest "$lowest_snr_db" --argjson highest "$highest_snr_db" \
   --slurpfile band "$work/band.json" --slurpfile apart "$work/apart.json" '
   . as $nodes
   | ($nodes | map((.missed_frames + .failed_frames) * $emitters + .unusable_tuples + .lost_tuples) | add) as $lost_at_nodes
-  | {single: $apart[0].accuracy,
+  | {accelerator: $accelerator,
+     single: $apart[0].accuracy,
      voted: $apart[0].voted_accuracy,
      fused: $band[0].accuracy,
      nll: {single: $apart[0].nll, fused: $band[0].nll},
