@@ -1,7 +1,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "core/nn/modulation/modulation_inference.h"
@@ -10,6 +9,7 @@
 #include "fpga/model/modulation_import.h"
 #include "fpga/model/modulation_int8.h"
 #include "node/accelerator/create.h"
+#include "node/accelerator/modulation_kernels.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -46,19 +46,17 @@ class FloatModulation final : public CpuModulation {
 
 class Int8Modulation final : public CpuModulation {
  public:
-  Int8Modulation(const nn::ModulationNetwork& network, fpga::Int8Modulation words, std::size_t max_batch)
-      : CpuModulation(network, fpga::NumberFormat::kInt8, max_batch), words_(std::move(words)) {}
+  Int8Modulation(const nn::ModulationNetwork& network, const fpga::Int8Modulation& words,
+                 std::size_t max_batch)
+      : CpuModulation(network, fpga::NumberFormat::kInt8, max_batch), packed_(PackModulation(words)) {}
 
  private:
   absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
-    for (std::size_t i = 0; i < batch; ++i) {
-      fpga::InferInt8(words_, features.subspan(i * kBurstInputs, kBurstInputs),
-                      outputs.subspan(i * kLogits, kLogits));
-    }
+    RunModulation(packed_, features.data(), batch, outputs.data());
     return absl::OkStatus();
   }
 
-  const fpga::Int8Modulation words_;
+  PackedModulation packed_;
 };
 
 }  // namespace
@@ -67,8 +65,9 @@ Created CreateCpuModulation(const nn::ModulationNetwork& network, fpga::NumberFo
                             std::size_t max_batch) {
   if (format == fpga::NumberFormat::kFloat) return std::make_unique<FloatModulation>(network, max_batch);
   if (format == fpga::NumberFormat::kInt8) {
-    ASSIGN_OR_RETURN(fpga::Int8Modulation words, fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
-    return std::make_unique<Int8Modulation>(network, std::move(words), max_batch);
+    ASSIGN_OR_RETURN(const fpga::Int8Modulation words,
+                     fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
+    return std::make_unique<Int8Modulation>(network, words, max_batch);
   }
   return absl::InvalidArgumentError(
       fmt::format("format: a modulation network runs in \"float\" or \"int8\", not in \"{}\"",

@@ -23,55 +23,12 @@ using Network = nn::PositioningNetwork;
 constexpr std::size_t kInputs = fpga::FixedPositioning::kInputs;
 constexpr std::size_t kOutputs = fpga::FixedPositioning::kOutputs;
 
-constexpr std::size_t BlocksOf(std::size_t outputs) { return (outputs + kBlockOutputs - 1) / kBlockOutputs; }
-
 constexpr std::size_t kWidest = BlocksOf(Network::kWidths[1]) * kBlockOutputs;
 
-template <typename T>
-Aligned<T> Zeros(std::size_t count) {
-  auto values = hwy::AllocateAligned<T>(count);
-  std::fill_n(values.get(), count, T{});
-  return values;
-}
-
-template <typename To, typename From>
-Aligned<To> Padded(const std::vector<From>& values, std::size_t width) {
-  auto padded = Zeros<To>(width);
-  std::ranges::transform(values, padded.get(), [](From v) { return static_cast<To>(v); });
-  return padded;
-}
-
-// Weights [outputs × inputs] in groups of `group` inputs: add(word, weight, i) puts the weight of the group's
-// input i into its word. Layer widths are multiples of 4, so that no group is cut.
-template <typename T, typename Weight, typename Add>
-PackedWeights<T> Pack(const std::vector<Weight>& weights, std::size_t inputs, std::size_t group, Add add) {
-  const std::size_t outputs = weights.size() / inputs;
-  PackedWeights<T> packed{.groups = inputs / group, .blocks = BlocksOf(outputs), .words = nullptr};
-  packed.words = Zeros<T>(packed.groups * packed.width());
-  for (std::size_t output = 0; output < outputs; ++output) {
-    T* lane =
-        packed.words.get() + output / kBlockOutputs * packed.groups * kBlockOutputs + output % kBlockOutputs;
-    for (std::size_t input = 0; input < inputs; ++input) {
-      add(lane[input / group * kBlockOutputs], weights[output * inputs + input], input % group);
-    }
-  }
-  return packed;
-}
-
-// part(weight) in words of `bits` bits.
-template <typename Part>
-PackedWeights<std::int32_t> PackWords(const fpga::FixedDense& dense, int bits, Part part) {
-  return Pack<std::int32_t>(dense.weights, dense.inputs, 32 / static_cast<std::size_t>(bits),
-                            [&](std::int32_t& word, std::int32_t weight, std::size_t i) {
-                              const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
-                              word |= static_cast<std::int32_t>((part(weight) & mask) << (bits * i));
-                            });
-}
-
 PackedFixed::Layer PackLayer(const fpga::FixedDense& dense, int bits) {
-  if (dense.weight_bits == 8) return {PackWords(dense, bits, [](std::int32_t w) { return w; }), {}};
-  return {PackWords(dense, bits, [](std::int32_t w) { return w & 255; }),
-          PackWords(dense, bits, [](std::int32_t w) { return w >> 8; })};
+  const auto pack = [&](auto part) { return PackWords(dense.weights, dense.inputs, bits, part); };
+  if (dense.weight_bits == 8) return {pack([](std::int32_t w) { return w; }), {}};
+  return {pack([](std::int32_t w) { return w & 255; }), pack([](std::int32_t w) { return w >> 8; })};
 }
 
 // -128 · Σ weights of each output.

@@ -72,8 +72,8 @@ Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::Number
 Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch);
 
 // A modulation network: bursts of unit power [256] to logits [10], NaN for a burst that is not finite. kFloat
-// is the network as trained; kInt8 gives the block's numbers (fpga::InferInt8), bit for bit. Errors:
-// InvalidArgument for another format; those of fpga::MakeInt8Modulation.
+// is the network as trained; kInt8 gives the block's numbers (fpga::InferInt8), bit for bit, on the
+// processor's vector units. Errors: InvalidArgument for another format; those of fpga::MakeInt8Modulation.
 Created CreateCpuModulation(const nn::ModulationNetwork& network, fpga::NumberFormat format,
                             std::size_t max_batch);
 

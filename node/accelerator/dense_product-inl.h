@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
-#include "node/accelerator/positioning_kernels.h"
+#include "node/accelerator/packed_weights.h"
 
 // The dot products of AVX-512 VNNI, for which Highway 1.0 has no operations. Better targets have lower
 // numbers.
@@ -132,13 +132,11 @@ TRIBUTARY_DOT void MultiplyTile(const Product<T>& product, std::size_t block, st
   }
 }
 
-template <class Kind, std::size_t kBlocks, typename T>
-void MultiplyRows(const Product<T>& product, std::size_t block, std::size_t rows) {
-  // With one block, as many accumulators as half the registers.
-  constexpr std::size_t kRows = std::max<std::size_t>(hn::MaxLanes(typename Kind::D()) / 2, 1);
-  std::size_t row = 0;
+// The rows from `row` on in tiles of kRows, and what is left over in smaller ones.
+template <class Kind, std::size_t kBlocks, std::size_t kRows, typename T>
+void MultiplyRows(const Product<T>& product, std::size_t block, std::size_t row, std::size_t rows) {
   for (; row + kRows <= rows; row += kRows) MultiplyTile<Kind, kBlocks, kRows>(product, block, row);
-  for (; row < rows; ++row) MultiplyTile<Kind, kBlocks, 1>(product, block, row);
+  if constexpr (kRows > 1) MultiplyRows<Kind, kBlocks, kRows / 2>(product, block, row, rows);
 }
 
 // sums [rows × width] = inputs [rows × row_bytes] · weights over `groups` groups from first_group on; inputs
@@ -156,16 +154,18 @@ void Multiply(const void* inputs, std::size_t row_bytes, std::size_t rows, const
   // With 32 registers, three blocks at a time: a multiply-accumulate has a latency of 4 or 5 and two can
   // start per cycle, so that a tile needs 10 accumulators. Two pairs where a single block would be left over.
   constexpr bool kWide = hn::MaxLanes(typename Kind::D()) == kBlockOutputs;
+  // With one block, as many accumulators as half the registers.
+  constexpr std::size_t kRows = std::max<std::size_t>(hn::MaxLanes(typename Kind::D()) / 2, 1);
   for (std::size_t block = 0; block < weights.blocks;) {
     const std::size_t left = weights.blocks - block;
     if (!kWide || left == 1) {
-      MultiplyRows<Kind, 1>(product, block, rows);
+      MultiplyRows<Kind, 1, kRows>(product, block, 0, rows);
       block += 1;
     } else if (left == 2 || left == 4) {
-      MultiplyRows<Kind, 2>(product, block, rows);
+      MultiplyRows<Kind, 2, kRows>(product, block, 0, rows);
       block += 2;
     } else {
-      MultiplyRows<Kind, 3>(product, block, rows);
+      MultiplyRows<Kind, 3, kRows>(product, block, 0, rows);
       block += 3;
     }
   }

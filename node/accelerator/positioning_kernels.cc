@@ -84,8 +84,6 @@ void PrepareBatch(const fpga::PositioningInput& input, const float* features, st
   }
 }
 
-bool Quadruples() { return kTakesQuads; }
-
 // Adds 256 · high + low to the sums that quotient (of 256) and remainder hold; all [count].
 void AddSplitSums(const std::int32_t* high, const std::int32_t* low, std::size_t count,
                   std::int32_t* quotient, std::int32_t* remainder) {
@@ -244,12 +242,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tributary::accelerator {
 
-HWY_EXPORT(Quadruples);
 HWY_EXPORT(InferFixed);
 HWY_EXPORT(InferFloat);
 HWY_EXPORT(PrepareBytes);
-
-bool TakesQuads() { return HWY_DYNAMIC_DISPATCH(Quadruples)(); }
 
 void RunFixed(PackedFixed& packed, const float* features, std::size_t batch, float* outputs) {
   HWY_DYNAMIC_DISPATCH(InferFixed)(packed, features, batch, outputs);

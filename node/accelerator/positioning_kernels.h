@@ -8,27 +8,9 @@
 #include <vector>
 
 #include "fpga/model/positioning_model.h"
-#include "hwy/aligned_allocator.h"
+#include "node/accelerator/packed_weights.h"
 
 namespace tributary::accelerator {
-
-inline constexpr std::size_t kBlockOutputs = 16;
-
-template <typename T>
-using Aligned = hwy::AlignedFreeUniquePtr<T[]>;
-
-// Weights of a dense layer in the order that the kernels read: blocks of 16 outputs; in a block the groups of
-// inputs that one multiply-accumulate instruction takes; in a group the 16 outputs. A word holds the weights
-// of one output for a group: a float, two of 16 bits or four of 8 bits, the first in the low end. Outputs
-// beyond the layer's have zero weights.
-template <typename T>
-struct PackedWeights {
-  std::size_t groups = 0;  // of inputs, per output
-  std::size_t blocks = 0;  // of outputs
-  Aligned<T> words;        // [blocks × groups × 16]
-
-  std::size_t width() const { return blocks * kBlockOutputs; }
-};
 
 // A network in fixed point and the buffers for a batch of up to max_batch subjects.
 struct PackedFixed {
@@ -59,10 +41,6 @@ struct PackedFloat {
   Aligned<float> values[2];  // [max_batch × 1024], taking turns
   std::vector<char> finite;  // [max_batch]
 };
-
-// Whether the processor multiplies 8-bit inputs by 8-bit weights in groups of four (AVX-512 VNNI): layer 1 of
-// the formats with 8-bit inputs is packed for that.
-bool TakesQuads();
 
 // Raw features [batch × 1024] to outputs [batch × 5]; NaN for a subject with a value that is not finite.
 void RunFixed(PackedFixed& packed, const float* features, std::size_t batch, float* outputs);

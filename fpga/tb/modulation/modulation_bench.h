@@ -173,18 +173,4 @@ inline Int8Modulation Int8Of(const TrainedModulation& network) {
   return *std::move(fixed);
 }
 
-// Every weight at an end of its range: the packed products come as close to each other as they can.
-inline void MakeExtreme(std::mt19937_64& random, Int8Modulation& network) {
-  for (Int8Layer& layer : network.layers) {
-    for (std::int8_t& weight : layer.weights) weight = random() % 2 == 0 ? 127 : -127;
-    for (std::int32_t& multiplier : layer.multiplier) {
-      if (random() % 4 == 0) multiplier = (1 << Int8Layer::kMultiplierBits) - 1;
-    }
-    for (std::int64_t& offset : layer.offset) {
-      if (random() % 8 == 0) offset = (std::int64_t{1} << 45) - 1;
-      if (random() % 8 == 0) offset = -(std::int64_t{1} << 45);
-    }
-  }
-}
-
 }  // namespace tributary::fpga

@@ -1,0 +1,195 @@
+#include "node/accelerator/modulation_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+// Arrays of vectors, which scalable vectors do not allow: arm64 runs the NEON version.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "node/accelerator/modulation_kernels.cc"
+#include "hwy/foreach_target.h"
+
+// After foreach_target.h, which compiles it once per target.
+#include "node/accelerator/dense_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary::accelerator::HWY_NAMESPACE {
+namespace {
+
+using Layer = PackedModulation::Layer;
+
+constexpr std::size_t kSamples = fpga::kModulationSamples;
+constexpr std::size_t kBurst = fpga::kModulationInputs;
+constexpr std::size_t kClasses = fpga::kModulationClasses;
+
+// I in the lower half of a word of 32 or 16 bits, Q in the upper half.
+void StorePairs(VI i, VI q, std::int16_t* words) {
+  const auto pairs = hn::Or(hn::And(i, hn::Set(I32(), 0xffff)), hn::ShiftLeft<16>(q));
+  hn::StoreU(pairs, I32(), reinterpret_cast<std::int32_t*>(words));
+}
+
+// Quads take unsigned words: 128 is added here, and taken off by the layer's offsets.
+void StorePairs(VI i, VI q, std::uint8_t* words) {
+  const hn::Rebind<std::uint16_t, I32> u16;
+  const auto shift = hn::Set(I32(), 128);
+  const auto pairs = hn::Or(hn::Add(i, shift), hn::ShiftLeft<8>(hn::Add(q, shift)));
+  hn::StoreU(hn::DemoteTo(u16, pairs), u16, reinterpret_cast<std::uint16_t*>(words));
+}
+
+// Samples [2 × 128] to words [128 × 2] as fpga::QuantiseSample; false if one is not finite.
+template <typename Word>
+bool QuantiseBurst(float gain, const float* burst, Word* words) {
+  constexpr std::int32_t kMagnitudeBits = 0x7FFFFFFF;
+  constexpr std::int32_t kInfinityBits = 0x7F800000;
+  const F32 f32;
+  const I32 i32;
+  auto largest = hn::Zero(i32);
+  const auto quantise = [&](const float* from) {
+    const auto samples = hn::LoadU(f32, from);
+    largest = hn::Max(largest, hn::And(hn::BitCast(i32, samples), hn::Set(i32, kMagnitudeBits)));
+    const auto scaled = hn::Mul(samples, hn::Set(f32, gain));
+    return hn::NearestInt(hn::Min(hn::Max(scaled, hn::Set(f32, -127.0f)), hn::Set(f32, 127.0f)));
+  };
+  for (std::size_t i = 0; i < kSamples; i += hn::Lanes(i32)) {
+    StorePairs(quantise(burst + i), quantise(burst + kSamples + i), words + 2 * i);
+  }
+  return hn::GetLane(hn::MaxOfLanes(i32, largest)) < kInfinityBits;
+}
+
+// (sums · multiplier + offset) >> kShift of the outputs from `output` on. It fits 32 bits.
+template <int kShift>
+HWY_INLINE VI Scale(const Layer& layer, std::size_t output, VI sums) {
+#if HWY_TARGET == HWY_SCALAR
+  const auto& offsets = output % 2 == 0 ? layer.even_offset : layer.odd_offset;
+  const std::int64_t scaled =
+      std::int64_t{hn::GetLane(sums)} * layer.multiplier[output] + offsets[output / 2];
+  return hn::Set(I32(), static_cast<std::int32_t>(scaled >> kShift));
+#else
+  const hn::Repartition<std::int64_t, I32> i64;
+  const hn::Repartition<std::uint64_t, I32> u64;
+  const auto odd_lanes = [&](VI lanes) {
+    return hn::BitCast(I32(), hn::ShiftRight<32>(hn::BitCast(u64, lanes)));
+  };
+  const auto multiplier = hn::LoadU(I32(), layer.multiplier.get() + output);
+  const auto even =
+      hn::Add(hn::MulEven(sums, multiplier), hn::LoadU(i64, layer.even_offset.get() + output / 2));
+  const auto odd = hn::Add(hn::MulEven(odd_lanes(sums), odd_lanes(multiplier)),
+                           hn::LoadU(i64, layer.odd_offset.get() + output / 2));
+  // The bits from kShift on become the lower half of the even lanes and the upper half of the odd ones.
+  return hn::OddEven(hn::BitCast(I32(), hn::ShiftLeft<32 - kShift>(odd)),
+                     hn::BitCast(I32(), hn::ShiftRight<kShift>(hn::BitCast(u64, even))));
+#endif
+}
+
+// Rows of sums (two for each result if it is pooled) to result words [rows × outputs]. A last block writes
+// words beyond its row; the next row replaces them.
+template <typename Word>
+void StoreHidden(const Layer& layer, const std::int32_t* sums, std::size_t rows, Word* results) {
+  const I32 i32;
+  const hn::Rebind<Word, I32> narrow;
+  const std::size_t width = layer.weights.width();
+  const bool pool = layer.shape.pool;
+  for (std::size_t row = 0; row < rows; ++row, sums += pool ? 2 * width : width) {
+    for (std::size_t output = 0; output < width; output += hn::Lanes(i32)) {
+      auto sum = hn::LoadU(i32, sums + output);
+      // Scaling keeps the order of two sums: the multiplier is not negative.
+      if (pool) sum = hn::Max(sum, hn::LoadU(i32, sums + width + output));
+      const auto scaled = Scale<fpga::Int8Layer::kHiddenShift>(layer, output, sum);
+      const auto word = hn::Min(hn::Max(scaled, hn::Zero(i32)), hn::Set(i32, 127));
+      hn::StoreU(hn::DemoteTo(narrow, word), narrow, results + row * layer.shape.outputs + output);
+    }
+  }
+}
+
+// Sums of the last layer [rows × width] to logits [rows × 10].
+void StoreLogits(const Layer& layer, float unit, const std::int32_t* sums, std::size_t rows, float* logits) {
+  static_assert(kClasses <= kBlockOutputs);
+  const F32 f32;
+  const I32 i32;
+  float block[kBlockOutputs];
+  for (std::size_t row = 0; row < rows; ++row, sums += layer.weights.width()) {
+    for (std::size_t output = 0; output < kBlockOutputs; output += hn::Lanes(i32)) {
+      const auto scaled = Scale<fpga::Int8Layer::kLogitShift>(layer, output, hn::LoadU(i32, sums + output));
+      const auto word = hn::Min(hn::Max(scaled, hn::Set(i32, -32768)), hn::Set(i32, 32767));
+      hn::StoreU(hn::Mul(hn::ConvertTo(f32, word), hn::Set(f32, unit)), f32, block + output);
+    }
+    std::copy_n(block, kClasses, logits + row * kClasses);
+  }
+}
+
+// Calls store(rows, first burst) with the sums of one burst's convolution, or with those of a dense layer for
+// all bursts; rows are those of the results.
+template <class Kind, typename Word, typename Store>
+void MultiplyLayer(PackedModulation& packed, const Layer& layer, const Word* inputs, std::size_t bursts,
+                   Store store) {
+  const fpga::ModulationShape& shape = layer.shape;
+  const std::size_t burst_words = shape.positions * shape.channels;
+  const auto multiply = [&](std::size_t first, std::size_t row_words, std::size_t rows) {
+    Multiply<Kind>(inputs + first * burst_words, row_words * sizeof(Word), rows, layer.weights, 0,
+                   layer.weights.groups, packed.sums.get());
+  };
+  if (shape.convolved() == 1) {
+    multiply(0, burst_words, bursts);
+    return store(bursts, 0);
+  }
+  for (std::size_t burst = 0; burst < bursts; ++burst) {
+    multiply(burst, shape.channels, shape.results() * (shape.pool ? 2 : 1));
+    store(shape.results(), burst);
+  }
+}
+
+// At most kPassBursts bursts.
+template <class Kind, typename Word>
+void RunPass(PackedModulation& packed, const float* bursts, std::size_t count, float* logits) {
+  auto* inputs = reinterpret_cast<Word*>(packed.words[0].get());
+  auto* results = reinterpret_cast<Word*>(packed.words[1].get());
+  bool finite[PackedModulation::kPassBursts];
+  for (std::size_t i = 0; i < count; ++i) {
+    finite[i] = QuantiseBurst(packed.input_gain, bursts + i * kBurst, inputs + i * kBurst);
+  }
+  const Layer& last = packed.layers.back();
+  for (const Layer& layer : packed.layers) {
+    if (&layer == &last) break;
+    MultiplyLayer<Kind>(packed, layer, inputs, count, [&](std::size_t rows, std::size_t burst) {
+      StoreHidden(layer, packed.sums.get(), rows,
+                  results + burst * layer.shape.results() * layer.shape.outputs);
+    });
+    std::swap(inputs, results);
+  }
+  MultiplyLayer<Kind>(packed, last, inputs, count, [&](std::size_t rows, std::size_t) {
+    StoreLogits(last, packed.logit_unit, packed.sums.get(), rows, logits);
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!finite[i]) std::fill_n(logits + i * kClasses, kClasses, std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+void RunPasses(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits) {
+  for (std::size_t first = 0; first < batch; first += PackedModulation::kPassBursts) {
+    const std::size_t count = std::min(PackedModulation::kPassBursts, batch - first);
+    const float* from = bursts + first * kBurst;
+    float* to = logits + first * kClasses;
+    if (packed.quads) {
+      RunPass<Quads, std::uint8_t>(packed, from, count, to);
+    } else {
+      RunPass<Pairs, std::int16_t>(packed, from, count, to);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tributary::accelerator::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary::accelerator {
+
+HWY_EXPORT(RunPasses);
+
+void RunModulation(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits) {
+  HWY_DYNAMIC_DISPATCH(RunPasses)(packed, bursts, batch, logits);
+}
+
+}  // namespace tributary::accelerator
+#endif
