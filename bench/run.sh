@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 deploy/install-packages.sh deploy/packages.txt deploy/packages-bench.txt
 deploy/build.sh bench
-[ $# -gt 0 ] || set -- conflation positioning_inference beacon_training federation_accumulate federation_upload
+[ $# -gt 0 ] || set -- conflation positioning_inference modulation_inference beacon_training federation_accumulate federation_upload
 for name in "$@"; do
   printf '\n== %s\n' "$name"
   # Debian's NumPy, SciPy and PyTorch belong to /usr/bin/python3.
