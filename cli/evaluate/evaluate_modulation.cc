@@ -4,27 +4,28 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/evaluate/fusion_claims.h"
 #include "cli/evaluate/modulation_evaluation.h"
 #include "cli/evaluate/modulation_report.h"
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/table.h"
+#include "cli/train/radio_domain.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
 
-enum class Domain { kReference, kForeign };
-
 struct EvaluateModulationArguments {
   std::string model;
   ModulationEvaluationOptions evaluation;
-  Domain domain = Domain::kReference;
+  RadioDomain domain = RadioDomain::kReference;
   std::vector<radio::SnrDefinition> snr = {radio::SnrDefinition::kTrue, radio::SnrDefinition::kLabel};
   std::string report;
   bool json = false;
@@ -45,6 +46,7 @@ nlohmann::ordered_json ToJson(const DecisionFigures& decision) {
   }
   for (const ClassificationFigures& figures : decision.by_snr) {
     json["accuracy_by_snr"].push_back(figures.accuracy());
+    if (figures.has_probabilities()) json["nll_by_snr"].push_back(figures.nll());
     json["confusion_by_snr"].push_back(figures.confusion());
   }
   for (std::size_t k = 0; k < radio::kModulations.size(); ++k) {
@@ -89,12 +91,34 @@ std::string SnrTable(const ModulationEvaluation& evaluation) {
   Table table({Right("SNR dB"), Right("one"), Right("vote of 10"), Right("conflation of 10"),
                Right("4 receivers"), Right("8 receivers")});
   for (std::size_t snr = 0; snr < kSnrs; ++snr) {
-    const auto at = [&](std::size_t decision) {
-      return Percent(evaluation[decision].by_snr[snr].accuracy());
+    const auto at = [&](std::string_view decision) {
+      return Percent(FindDecision(evaluation, decision).by_snr[snr].accuracy());
     };
-    table.Add(SnrDb(snr), at(0), at(1), at(2), at(5), at(9));
+    table.Add(SnrDb(snr), at("one"), at("vote_of_10"), at("conflation_of_10"), at("receivers_4"),
+              at("receivers_8"));
   }
   return table.Text();
+}
+
+std::string ClaimTable(const std::vector<FusionClaim>& claims) {
+  Table table({Left("claim"), Left("holds"), Right("least margin"), Left("unit"), Right("at dB")});
+  for (const FusionClaim& claim : claims) {
+    table.Add(claim.promise, claim.holds() ? "yes" : "no", fmt::format("{:+.3f}", claim.worst().margin),
+              claim.unit, fmt::format("{:.0f}", claim.worst().snr_db));
+  }
+  return table.Text();
+}
+
+nlohmann::ordered_json ToJson(const FusionClaim& claim) {
+  nlohmann::ordered_json json = {
+      {"name", claim.name}, {"promise", claim.promise}, {"unit", claim.unit}, {"holds", claim.holds()}};
+  for (const FusionComparison& each : claim.comparisons) {
+    json["comparisons"].push_back({{"snr_db", each.snr_db},
+                                   {"value", each.value},
+                                   {"reference", each.reference},
+                                   {"margin", each.margin}});
+  }
+  return json;
 }
 
 absl::Status WriteReport(const EvaluateModulationArguments& arguments, const LoadedModulationModel& model,
@@ -121,14 +145,13 @@ absl::Status Evaluate(const EvaluateModulationArguments& arguments) {
                                  {"temperature", model.network.temperature},
                                  {"classes", model.network.classes},
                                  {"format", fpga::NumberFormatName(arguments.evaluation.format)},
-                                 {"domain", arguments.domain == Domain::kReference ? "reference" : "foreign"},
+                                 {"domain", RadioDomainName(arguments.domain)},
                                  {"transmissions", arguments.evaluation.transmissions},
                                  {"seed", arguments.evaluation.seed}};
   for (std::size_t snr = 0; snr < kSnrs; ++snr) json["snr_db"].push_back(SnrDb(snr));
   for (const radio::SnrDefinition snr : arguments.snr) {
     ModulationEvaluationOptions options = arguments.evaluation;
-    options.domain =
-        arguments.domain == Domain::kReference ? radio::ReferenceDomain() : radio::ForeignDomain();
+    options.domain = BurstOptionsOf(arguments.domain);
     options.domain.snr = snr;
     ASSIGN_OR_RETURN(auto evaluated, EvaluateModulation(model.network, options));
     definitions.push_back({SnrName(snr), std::move(evaluated)});
@@ -136,13 +159,15 @@ absl::Status Evaluate(const EvaluateModulationArguments& arguments) {
     for (const DecisionFigures& decision : evaluation) {
       json["definitions"][SnrName(snr)][decision.name] = ToJson(decision);
     }
+    const std::vector<FusionClaim> claims = CheckFusionClaims(evaluation);
+    for (const FusionClaim& claim : claims) json["fusion_claims"][SnrName(snr)].push_back(ToJson(claim));
     if (arguments.json) continue;
     std::cout << fmt::format(
         "{}, {}, SNR definition \"{}\", {} of each class at each SNR\n\n{}\n{}\n"
-        "One burst, 10 dB and more:\n{}\n",
+        "Fusion:\n{}\nOne burst, 10 dB and more:\n{}\n",
         runtime::Printable(model.path), model.network.architecture->name, SnrName(snr),
         runtime::Counted(options.transmissions, "transmission"), DecisionTable(evaluation),
-        SnrTable(evaluation), ConfusionTable(evaluation[0]));
+        SnrTable(evaluation), ClaimTable(claims), ConfusionTable(FindDecision(evaluation, "one")));
   }
   if (arguments.json) std::cout << json.dump() << "\n";
   return arguments.report.empty() ? absl::OkStatus() : WriteReport(arguments, model, definitions);
@@ -163,8 +188,7 @@ void AddEvaluateModulationCommand(Commands& evaluate) {
   command.Number("--seed", arguments.evaluation.seed, "N", "Seed of the held-out transmissions");
   command.Choice("--snr", arguments.snr, {{"true", {kTrue}}, {"label", {kLabel}}, {"both", {kTrue, kLabel}}},
                  "Definition of the SNR: true after the channel, or the label of RadioML 2016.10a");
-  command.Choice("--domain", arguments.domain,
-                 {{"reference", Domain::kReference}, {"foreign", Domain::kForeign}},
+  command.Choice("--domain", arguments.domain, RadioDomainWords(),
                  "Where the bursts come from: as in training, or another radio and another place");
   command.Choice("--format", arguments.evaluation.format,
                  {{"float", fpga::NumberFormat::kFloat}, {"int8", fpga::NumberFormat::kInt8}},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/estimate/categorical.h"
+#include "core/estimate/log_linear_pool.h"
 #include "core/nn/optimise/cross_entropy.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
@@ -19,18 +20,35 @@ constexpr std::size_t kFeatures = radio::kBurstFeatures;
 
 using LogProbabilities = std::array<float, kClasses>;
 
-// As an aggregator fuses independent sources with equally likely classes.
-LogProbabilities Conflated(std::span<const LogProbabilities> beliefs) {
+LogProbabilities WeightedProduct(std::span<const LogProbabilities> beliefs, std::span<const double> weights) {
   std::array<double, kClasses> sum = {};
   LogProbabilities evidence;
-  for (const LogProbabilities& belief : beliefs) {
-    estimate::ToEvidence<float>(belief, {}, /*leaves=*/1, evidence);
-    estimate::AddEvidence<float>(evidence, 1.0, sum);
+  for (std::size_t i = 0; i < beliefs.size(); ++i) {
+    estimate::ToEvidence<float>(beliefs[i], {}, /*leaves=*/1, evidence);
+    estimate::AddEvidence<float>(evidence, weights[i], sum);
   }
   estimate::Normalise(sum);
   LogProbabilities conflated;
   std::ranges::transform(sum, conflated.begin(), [](double value) { return static_cast<float>(value); });
   return conflated;
+}
+
+// As an aggregator fuses sources with equally likely classes: by its method "product" …
+LogProbabilities Conflated(std::span<const LogProbabilities> beliefs) {
+  return WeightedProduct(beliefs, std::vector<double>(beliefs.size(), 1.0));
+}
+
+// … and by its method "intersection".
+LogProbabilities Pooled(std::span<const LogProbabilities> beliefs) {
+  const std::vector<double> log_prior = estimate::LogPrior({}, kClasses);
+  std::vector<double> weights;
+  LogProbabilities evidence;
+  for (const LogProbabilities& belief : beliefs) {
+    estimate::ToEvidence<float>(belief, {}, /*leaves=*/1, evidence);
+    weights.push_back(estimate::InformationOf<float>(evidence, log_prior));
+  }
+  estimate::WeighByInformation(weights);
+  return WeightedProduct(beliefs, weights);
 }
 
 std::size_t MostLikely(const LogProbabilities& belief) {
@@ -88,24 +106,28 @@ ModulationEvaluation EmptyEvaluation() {
   evaluation.push_back({.name = "one", .by_snr = {}});
   evaluation.push_back({.name = fmt::format("vote_of_{}", kSuccessiveBursts), .by_snr = {}});
   evaluation.push_back({.name = fmt::format("conflation_of_{}", kSuccessiveBursts), .by_snr = {}});
-  for (std::size_t n = 2; n <= kMostReceivers; ++n) {
-    evaluation.push_back({.name = fmt::format("receivers_{}", n), .by_snr = {}});
+  for (const char* fusion : {"receivers", "pool"}) {
+    for (std::size_t n = 2; n <= kMostReceivers; ++n) {
+      evaluation.push_back({.name = fmt::format("{}_{}", fusion, n), .by_snr = {}});
+    }
   }
   return evaluation;
 }
 
 void AddDecisions(const Transmissions& transmissions, std::size_t snr, std::size_t truth,
                   ModulationEvaluation& evaluation) {
+  auto decision = evaluation.begin();
+  const auto next = [&]() -> ClassificationFigures& { return (decision++)->by_snr[snr]; };
+  ClassificationFigures& one = next();
   std::vector<std::size_t> decisions;
   for (const LogProbabilities& belief : transmissions.successive()) {
-    evaluation[0].by_snr[snr].Add(belief, truth);
+    one.Add(belief, truth);
     decisions.push_back(MostLikely(belief));
   }
-  evaluation[1].by_snr[snr].Add(MajorityOf(decisions), truth);
-  evaluation[2].by_snr[snr].Add(Conflated(transmissions.successive()), truth);
-  for (std::size_t n = 2; n <= kMostReceivers; ++n) {
-    evaluation[n + 1].by_snr[snr].Add(Conflated(transmissions.receivers(n)), truth);
-  }
+  next().Add(MajorityOf(decisions), truth);
+  next().Add(Conflated(transmissions.successive()), truth);
+  for (std::size_t n = 2; n <= kMostReceivers; ++n) next().Add(Conflated(transmissions.receivers(n)), truth);
+  for (std::size_t n = 2; n <= kMostReceivers; ++n) next().Add(Pooled(transmissions.receivers(n)), truth);
 }
 
 }  // namespace
@@ -114,6 +136,10 @@ ClassificationFigures DecisionFigures::all() const {
   ClassificationFigures all;
   for (const ClassificationFigures& figures : by_snr) all.Add(figures);
   return all;
+}
+
+const DecisionFigures& FindDecision(const ModulationEvaluation& evaluation, std::string_view name) {
+  return *std::ranges::find(evaluation, name, &DecisionFigures::name);
 }
 
 absl::StatusOr<ModulationEvaluation> EvaluateModulation(const nn::ModulationNetwork& network,

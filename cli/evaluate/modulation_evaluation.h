@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,16 +31,20 @@ struct ModulationEvaluationOptions {
 
 // One way to decide on a transmission.
 struct DecisionFigures {
-  std::string name;  // "one", "vote_of_10", "conflation_of_10", "receivers_2" …
+  std::string name;  // "one", "vote_of_10", "conflation_of_10", "receivers_2" …, "pool_2" …
   std::array<ClassificationFigures, kSnrs> by_snr;  // from -20 to 18 dB
 
   ClassificationFigures all() const;
 };
 
 // "one": each burst alone. "vote_of_10" and "conflation_of_10": ten bursts of one receiver, each with a
-// channel of its own. "receivers_2" to "receivers_8": the same burst at several receivers, conflated. A
-// conflation is that of an aggregator whose classes are equally likely before (core/estimate/categorical.h).
+// channel of its own. "receivers_2" to "receivers_8": the same burst at several receivers, conflated.
+// "pool_2" to "pool_8": the same tuples in a log-linear pool. Both fuse as an aggregator does whose classes
+// are equally likely before: core/estimate/categorical.h, core/estimate/log_linear_pool.h.
 using ModulationEvaluation = std::vector<DecisionFigures>;
+
+// The decision of this name, which the evaluation has.
+const DecisionFigures& FindDecision(const ModulationEvaluation& evaluation, std::string_view name);
 
 // Runs what a node runs. Errors: InvalidArgument for a network with other classes than radio::kModulations;
 // those of CreateAccelerator and BurstGenerator::Create.

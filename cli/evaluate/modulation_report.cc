@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cli/evaluate/fusion_claims.h"
+
 namespace tributary::cli {
 namespace {
 
@@ -14,16 +16,16 @@ namespace {
 constexpr double kLeft = 50, kTop = 10, kWidth = 640, kHeight = 320;
 
 struct Curve {
-  std::size_t decision;  // in a ModulationEvaluation
+  std::string_view decision;  // in a ModulationEvaluation
   std::string_view name;
   std::string_view colour;
 };
-constexpr std::array<Curve, 6> kCurves = {{{0, "one burst", "#000000"},
-                                           {1, "vote of 10 bursts", "#e69f00"},
-                                           {2, "conflation of 10 bursts", "#d55e00"},
-                                           {3, "2 receivers", "#56b4e9"},
-                                           {5, "4 receivers", "#0072b2"},
-                                           {9, "8 receivers", "#009e73"}}};
+constexpr std::array<Curve, 6> kCurves = {{{"one", "one burst", "#000000"},
+                                           {"vote_of_10", "vote of 10 bursts", "#e69f00"},
+                                           {"conflation_of_10", "conflation of 10 bursts", "#d55e00"},
+                                           {"receivers_2", "2 receivers", "#56b4e9"},
+                                           {"receivers_4", "4 receivers", "#0072b2"},
+                                           {"receivers_8", "8 receivers", "#009e73"}}};
 
 std::string EscapedHtml(std::string_view text) {
   std::string escaped;
@@ -75,7 +77,7 @@ std::string AccuracyPlot(const ModulationEvaluation& evaluation) {
   svg += PlotAxes();
   double legend = kTop + 16;
   for (const Curve& curve : kCurves) {
-    const DecisionFigures& decision = evaluation[curve.decision];
+    const DecisionFigures& decision = FindDecision(evaluation, curve.decision);
     svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\" points=\"", curve.colour);
     for (std::size_t snr = 0; snr < kSnrs; ++snr) {
       svg += fmt::format("{:.1f},{:.1f} ", PlotX(snr), PlotY(decision.by_snr[snr].accuracy()));
@@ -112,7 +114,7 @@ std::string Matrices(const ModulationEvaluation& evaluation, std::size_t first, 
   for (const Curve& curve : {kCurves[0], kCurves[2], kCurves[4]}) {
     ClassificationFigures figures;
     for (std::size_t snr = first; snr < kSnrs; ++snr) {
-      figures.Add(evaluation[curve.decision].by_snr[snr]);
+      figures.Add(FindDecision(evaluation, curve.decision).by_snr[snr]);
     }
     html += fmt::format("<h3>{}, {}: {:.1f} %</h3>\n{}", curve.name, heading, 100 * figures.accuracy(),
                         ConfusionMatrix(figures));
@@ -135,6 +137,20 @@ std::string FiguresTable(const ModulationEvaluation& evaluation) {
   return html + "</table>\n";
 }
 
+// What fusion promises, and whether this evaluation bears it out.
+std::string ClaimsTable(const ModulationEvaluation& evaluation) {
+  std::string html =
+      "<table><tr><th>fusion</th><th>holds</th><th>least margin</th><th>unit</th><th>at dB</th></tr>\n";
+  for (const FusionClaim& claim : CheckFusionClaims(evaluation)) {
+    html += fmt::format(
+        "<tr><td "
+        "style=\"text-align:left\">{}</td><td>{}</td><td>{:+.3f}</td><td>{}</td><td>{:.0f}</td></tr>\n",
+        EscapedHtml(claim.promise), claim.holds() ? "yes" : "no", claim.worst().margin,
+        EscapedHtml(claim.unit), claim.worst().snr_db);
+  }
+  return html + "</table>\n";
+}
+
 }  // namespace
 
 std::string ModulationReport(const std::vector<std::pair<std::string, std::string>>& facts,
@@ -153,7 +169,8 @@ std::string ModulationReport(const std::vector<std::pair<std::string, std::strin
   constexpr std::size_t kZeroDb = 10;
   for (const EvaluatedDefinition& definition : definitions) {
     html += fmt::format("<h2>SNR definition: {}</h2>\n", EscapedHtml(definition.name));
-    html += AccuracyPlot(definition.evaluation) + FiguresTable(definition.evaluation);
+    html += AccuracyPlot(definition.evaluation) + FiguresTable(definition.evaluation) +
+            ClaimsTable(definition.evaluation);
     html += "<p>Rows are what was sent; numbers are per cent of a row.</p>\n";
     html += Matrices(definition.evaluation, 0, "every SNR");
     html += Matrices(definition.evaluation, kZeroDb, "0 dB and more");
