@@ -25,18 +25,32 @@ absl::StatusOr<BurstSet> BurstSet::Create(const radio::BurstOptions& domain,
 }
 
 void BurstSet::Draw(std::uint64_t first, std::size_t count, LabelledBursts& bursts) const {
-  bursts.bursts.resize(count * radio::kBurstFeatures);
-  bursts.classes.resize(count);
-  for (std::size_t n = 0; n < count; ++n) {
-    const std::uint64_t index = first + n;
+  bursts.bursts.clear();
+  bursts.classes.clear();
+  for (std::uint64_t index = first; index < first + count; ++index) {
     nn::RandomStream random = nn::RandomStream::Of(key_, index);
-    bursts.classes[n] = static_cast<std::uint8_t>(random.Below(radio::kModulations.size()));
-    const double snr_db = SnrDb(random.Below(kSnrs));
-    const radio::BurstGenerator& generator = index % 2 == 0 ? even_ : odd_;
-    generator.Generate(
-        static_cast<radio::Modulation>(bursts.classes[n]), snr_db, index, /*receiver=*/0,
-        std::span(bursts.bursts).subspan(n * radio::kBurstFeatures).first<radio::kBurstFeatures>());
+    const auto modulation = static_cast<radio::Modulation>(random.Below(radio::kModulations.size()));
+    Append(index, modulation, SnrDb(random.Below(kSnrs)), bursts);
   }
+}
+
+LabelledBursts BurstSet::DrawOfEach(std::size_t per_modulation) const {
+  LabelledBursts bursts;
+  for (std::uint64_t index = 0; index < per_modulation * radio::kModulations.size(); ++index) {
+    nn::RandomStream random = nn::RandomStream::Of(key_, index);
+    const auto modulation = static_cast<radio::Modulation>(index / per_modulation);
+    Append(index, modulation, SnrDb(random.Below(kSnrs)), bursts);
+  }
+  return bursts;
+}
+
+void BurstSet::Append(std::uint64_t index, radio::Modulation modulation, double snr_db,
+                      LabelledBursts& bursts) const {
+  bursts.classes.push_back(static_cast<std::uint8_t>(modulation));
+  bursts.bursts.resize(bursts.classes.size() * radio::kBurstFeatures);
+  const radio::BurstGenerator& generator = index % 2 == 0 ? even_ : odd_;
+  generator.Generate(modulation, snr_db, index, /*receiver=*/0,
+                     std::span(bursts.bursts).last<radio::kBurstFeatures>());
 }
 
 }  // namespace tributary::cli

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/train/labelled_bursts.h"
 #include "core/radio/burst_generator.h"
 
 namespace tributary::cli {
@@ -20,11 +20,6 @@ constexpr double SnrDb(std::size_t index) { return -20.0 + 2.0 * static_cast<dou
 enum class BurstPurpose : std::uint64_t { kTraining, kProgress, kCalibration, kEvaluation };
 
 std::uint64_t BurstSeed(std::uint64_t seed, BurstPurpose purpose);
-
-struct LabelledBursts {
-  std::vector<float> bursts;          // [n × 256]
-  std::vector<std::uint8_t> classes;  // [n], numbers in radio::kModulations
-};
 
 // An endless set that its seed keeps: burst n depends on the seed and n alone. Modulation and ratio are drawn
 // uniformly. Any thread.
@@ -39,9 +34,14 @@ class BurstSet {
   // The bursts [first, first + count).
   void Draw(std::uint64_t first, std::size_t count, LabelledBursts& bursts) const;
 
+  // As many bursts of each modulation, one modulation after the other. Other bursts than those of Draw.
+  LabelledBursts DrawOfEach(std::size_t per_modulation) const;
+
  private:
   BurstSet(std::uint64_t key, radio::BurstGenerator even, radio::BurstGenerator odd)
       : key_(key), even_(std::move(even)), odd_(std::move(odd)) {}
+
+  void Append(std::uint64_t index, radio::Modulation modulation, double snr_db, LabelledBursts& bursts) const;
 
   std::uint64_t key_;
   radio::BurstGenerator even_, odd_;

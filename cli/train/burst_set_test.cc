@@ -55,6 +55,16 @@ TEST(BurstSetTest, EveryOtherBurstHasTheLabelIfNoDefinitionIsGiven) {
   }
 }
 
+TEST(BurstSetTest, DrawsTheSameNumberOfEachModulation) {
+  const LabelledBursts bursts = SetOf(std::nullopt, 6).DrawOfEach(3);
+  ASSERT_EQ(bursts.classes.size(), 30u);
+  ASSERT_EQ(bursts.bursts.size(), 30u * 256);
+  for (std::size_t n = 0; n < 30; ++n) EXPECT_EQ(bursts.classes[n], n / 3);
+  const auto burst = [&](std::size_t n) { return std::span(bursts.bursts).subspan(n * 256, 256); };
+  EXPECT_FALSE(std::ranges::equal(burst(0), burst(1)));
+  EXPECT_TRUE(std::ranges::equal(bursts.bursts, SetOf(std::nullopt, 6).DrawOfEach(3).bursts));
+}
+
 // Each count is binomial with a deviation of √(2000 · 0.1 · 0.9) = 13; five of them.
 TEST(BurstSetTest, DrawsEveryModulationAsOften) {
   std::array<int, 10> counts = {};

@@ -33,8 +33,8 @@ double Accuracy(nn::ModulationInference& inference, const LabelledBursts& held_o
 }
 
 absl::Status CalibrateModulation(const ModulationTrainingOptions& options, nn::ModulationNetwork& network) {
-  ASSIGN_OR_RETURN(const BurstSet set, BurstSet::Create(radio::ReferenceDomain(), options.snr, options.seed,
-                                                        BurstPurpose::kCalibration));
+  ASSIGN_OR_RETURN(const BurstSet set,
+                   BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kCalibration));
   LabelledBursts bursts;
   set.Draw(0, kCalibrationBursts, bursts);
   nn::ModulationInference inference(network);
@@ -53,10 +53,10 @@ absl::Status CalibrateModulation(const ModulationTrainingOptions& options, nn::M
 absl::StatusOr<nn::ModulationNetwork> TrainModulation(
     const ModulationTrainingOptions& options,
     const std::function<void(const ModulationTrainingProgress&)>& progress) {
-  ASSIGN_OR_RETURN(const BurstSet training, BurstSet::Create(radio::ReferenceDomain(), options.snr,
-                                                             options.seed, BurstPurpose::kTraining));
-  ASSIGN_OR_RETURN(const BurstSet held_out_set, BurstSet::Create(radio::ReferenceDomain(), options.snr,
-                                                                 options.seed, BurstPurpose::kProgress));
+  ASSIGN_OR_RETURN(const BurstSet training,
+                   BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kTraining));
+  ASSIGN_OR_RETURN(const BurstSet held_out_set,
+                   BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kProgress));
   LabelledBursts held_out;
   held_out_set.Draw(0, kProgressBursts, held_out);
 
@@ -67,6 +67,7 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
   nn::ModulationTrainer trainer(
       *options.architecture,
       {.steps = steps, .peak_learning_rate = options.peak_learning_rate, .seed = options.seed});
+  if (options.from) std::ranges::copy(options.from->parameters, trainer.parameters().begin());
 
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t report_every = std::max<std::uint64_t>(1, steps / kReports);

@@ -19,6 +19,9 @@ struct ModulationTrainingOptions {
   std::size_t batch = 128;
   double peak_learning_rate = 6e-3;
   std::optional<radio::SnrDefinition> snr;  // empty: one half of each
+  radio::BurstOptions domain = radio::ReferenceDomain();
+  // Goes on with this network, of the same architecture, instead of random weights.
+  std::optional<nn::ModulationNetwork> from = std::nullopt;
 };
 
 struct ModulationTrainingProgress {
