@@ -8,6 +8,7 @@
 #include "Vfusion_kernel.h"
 #include "Vloopback_kernel.h"
 #include "Vmodulation_kernel.h"
+#include "Vmodulation_kernel_8.h"
 #include "Vpositioning_kernel.h"
 #include "fpga/device/verilated_kernel.h"
 
@@ -24,6 +25,7 @@ constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"positioning_kernel", &Make<Vpositioning_kernel>},
                               {"fusion_kernel", &Make<Vfusion_kernel>},
                               {"modulation_kernel", &Make<Vmodulation_kernel>},
+                              {"modulation_kernel_8", &Make<Vmodulation_kernel_8>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};
 
 }  // namespace

@@ -109,18 +109,22 @@ TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
 
 INSTANTIATE_TEST_SUITE_P(Panels, FusionKernelTest, testing::Values(1, 3, 4));
 
-class ModulationKernelTest : public KernelsTest {};
+class ModulationKernelTest : public KernelsTest,
+                             public testing::WithParamInterface<fpga::ModulationKernel> {};
 
-TEST_F(ModulationKernelTest, GivesTheLogitsOfItsModelForTwoNetworks) {
+INSTANTIATE_TEST_SUITE_P(Columns, ModulationKernelTest, testing::ValuesIn(fpga::kModulationKernels),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_P(ModulationKernelTest, GivesTheLogitsOfItsModelForTwoNetworks) {
   constexpr std::uint32_t kBursts = 20;
   std::mt19937 random(9);
   for (const fpga::TrainedModulation& trained : {fpga::RandomTable4(1), fpga::RandomCompact(2)}) {
     const absl::StatusOr<fpga::Int8Modulation> network = fpga::MakeInt8Modulation(trained);
     ASSERT_TRUE(network.ok()) << network.status();
-    const absl::StatusOr<Words> parameters = fpga::ModulationParameterWords(*network);
+    const absl::StatusOr<Words> parameters = fpga::ModulationParameterWords(*network, GetParam().parallelism);
     ASSERT_TRUE(parameters.ok()) << parameters.status();
     const auto* const probe =
-        std::ranges::find(fpga::kKernelProbes, "modulation_kernel", &fpga::KernelProbe::kernel);
+        std::ranges::find(fpga::kKernelProbes, GetParam().name, &fpga::KernelProbe::kernel);
     ASSERT_NE(probe, fpga::kKernelProbes.end());
     EXPECT_EQ(probe->parameter_words, parameters->size());
     Words input(kBursts * fpga::kModulationInputWords);
@@ -133,7 +137,7 @@ TEST_F(ModulationKernelTest, GivesTheLogitsOfItsModelForTwoNetworks) {
       const std::vector<std::int32_t> logits = fpga::RunInt8Layers(*network, samples);
       expected.insert(expected.end(), logits.begin(), logits.end());
     }
-    const Words words = Run("modulation_kernel", {.frames = kBursts}, input, *parameters,
+    const Words words = Run(std::string(GetParam().name), {.frames = kBursts}, input, *parameters,
                             kBursts * fpga::kModulationOutputWords);
     std::vector<std::int32_t> logits(expected.size());
     fpga::PositioningResults(words, logits);

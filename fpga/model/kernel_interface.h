@@ -67,11 +67,12 @@ struct KernelProbe {
   std::uint32_t configuration;
   std::size_t input_words, output_words, parameter_words;
 };
-inline constexpr std::array<KernelProbe, 5> kKernelProbes{{
+inline constexpr std::array<KernelProbe, 6> kKernelProbes{{
     {"loopback_kernel", 8, 8, 8, 0},
     {"positioning_kernel", 0, 128, 3, 32941},
     {"fusion_kernel", 1, 3, 3, 0},
     {"modulation_kernel", 0, 32, 5, 6408},
+    {"modulation_kernel_8", 0, 32, 5, 4488},
     {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
 

@@ -1,9 +1,11 @@
 // Words of the modulation block of fpga/rtl: its program and weights, its bursts.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +18,16 @@ struct ModulationParallelism {
   std::size_t columns = 12;  // COLUMNS: each has two output channels
   std::size_t rows = 2048;   // ROWS: of weights of all columns
 };
+
+// The kernels with this block, by their names in an xclbin.
+struct ModulationKernel {
+  std::string_view name;
+  ModulationParallelism parallelism;
+};
+inline constexpr std::array<ModulationKernel, 2> kModulationKernels{{
+    {.name = "modulation_kernel", .parallelism = {}},
+    {.name = "modulation_kernel_8", .parallelism = {.columns = 8, .rows = 2112}},
+}};
 
 inline constexpr std::size_t kModulationLayers = 8;
 inline constexpr std::size_t kModulationScales = 256;  // output channels of all layers, in whole passes

@@ -1,6 +1,7 @@
 #include "node/accelerator/create.h"
 
 #include "core/status/macros.h"
+#include "fpga/model/modulation_image.h"
 
 namespace tributary::accelerator {
 
@@ -9,7 +10,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Positio
   if (config.format != fpga::NumberFormat::kInt8Int16) {
     return absl::InvalidArgumentError("format: accelerator = \"xrt\" computes in format = \"int8_16\" only");
   }
-  return CheckXrt(kXrtPositioningKernel, *config.xrt);
+  return CheckXrt({kXrtPositioningKernel}, *config.xrt);
 }
 
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork&) {
@@ -24,11 +25,13 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Modulat
     return absl::InvalidArgumentError(
         "format: accelerator = \"xrt\" computes modulation networks in format = \"int8\" only");
   }
-  return CheckXrt(kXrtModulationKernel, *config.xrt);
+  std::vector<std::string_view> kernels;
+  for (const fpga::ModulationKernel& kernel : fpga::kModulationKernels) kernels.push_back(kernel.name);
+  return CheckXrt(kernels, *config.xrt);
 }
 
 absl::Status CheckFusion(const AcceleratorConfig& config) {
-  return config.xrt.has_value() ? CheckXrt(kXrtFusionKernel, *config.xrt) : absl::OkStatus();
+  return config.xrt.has_value() ? CheckXrt({kXrtFusionKernel}, *config.xrt) : absl::OkStatus();
 }
 
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network) {

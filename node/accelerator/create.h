@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
@@ -82,13 +83,13 @@ Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);
 
 // Kernels in the xclbin.
 inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
-inline constexpr std::string_view kXrtModulationKernel = "modulation_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
+// Modulations: fpga::kModulationKernels.
 
-// Checks of the xclbin before a board is opened; with fall_back_to_cpu, only those of faults that the
-// processor does not take over. Errors: "KEY: what is wrong" with the key at fault; Unimplemented in a build
-// without XRT.
-absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options);
+// Checks before a board is opened that the xclbin has one of the kernels; with fall_back_to_cpu, only those
+// of faults that the processor does not take over. Errors: "KEY: what is wrong" with the key at fault;
+// Unimplemented in a build without XRT.
+absl::Status CheckXrt(const std::vector<std::string_view>& kernels, const XrtOptions& options);
 
 // Positioning on a board, with the processor as fallback if the options allow that. Same outputs as
 // fpga::InferPositioning in int8_16, bit for bit. Errors: InvalidArgument for a network that does not fit;

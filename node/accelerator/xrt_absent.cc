@@ -11,7 +11,7 @@ absl::Status Absent() {
 
 }  // namespace
 
-absl::Status CheckXrt(std::string_view, const XrtOptions&) { return Absent(); }
+absl::Status CheckXrt(const std::vector<std::string_view>&, const XrtOptions&) { return Absent(); }
 
 Created CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t, const XrtOptions&) {
   return Absent();

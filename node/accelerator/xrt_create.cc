@@ -149,22 +149,20 @@ Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef
   return std::make_unique<XrtFallback>(*std::move(board), std::move(cpu));
 }
 
-absl::Status CheckXclbin(std::string_view kernel, const XrtOptions& options) {
+absl::Status CheckXclbin(const std::vector<std::string_view>& kernels, const XrtOptions& options) {
   const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
   if (!xclbin.ok()) return WithContext("xclbin", xclbin.status());
   RETURN_IF_ERROR(WithContext("xclbin_uuid", CheckXclbinUuid(*xclbin, options)));
-  const auto is_unit = [kernel](const std::string& unit) {
-    return unit.starts_with(fmt::format("{}:", kernel));
-  };
-  if (std::ranges::any_of(xclbin->units, is_unit)) return absl::OkStatus();
-  return absl::NotFoundError(
-      fmt::format("xclbin: {} has no compute unit of {}. Build the xclbin with it", options.xclbin, kernel));
+  const auto has_unit = [&](std::string_view kernel) { return HasUnit(*xclbin, kernel); };
+  if (std::ranges::any_of(kernels, has_unit)) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format("xclbin: {} has no compute unit of {}. Build the xclbin with it",
+                                         options.xclbin, fmt::join(kernels, " or ")));
 }
 
 }  // namespace
 
-absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options) {
-  const absl::Status status = CheckXclbin(kernel, options);
+absl::Status CheckXrt(const std::vector<std::string_view>& kernels, const XrtOptions& options) {
+  const absl::Status status = CheckXclbin(kernels, options);
   return options.fall_back_to_cpu && !absl::IsInvalidArgument(status) ? absl::OkStatus() : status;
 }
 

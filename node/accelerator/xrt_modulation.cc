@@ -19,6 +19,7 @@
 #include "fpga/model/modulation_int8.h"
 #include "fpga/model/positioning_image.h"
 #include "node/accelerator/xrt_frames.h"
+#include "node/accelerator/xrt_xclbin.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -71,16 +72,28 @@ class XrtModulation final : public Accelerator {
   std::vector<char> finite_;  // [max_batch]
 };
 
+// The first kernel of which the xclbin has a compute unit. If it has none or cannot be read,
+// XrtFrames::Create says so.
+const fpga::ModulationKernel& KernelOf(const XrtOptions& options) {
+  const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
+  const auto has_unit = [&](const fpga::ModulationKernel& kernel) {
+    return xclbin.ok() && HasUnit(*xclbin, kernel.name);
+  };
+  const auto* found = std::ranges::find_if(fpga::kModulationKernels, has_unit);
+  return found == fpga::kModulationKernels.end() ? fpga::kModulationKernels.front() : *found;
+}
+
 }  // namespace
 
 Created OpenXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
                           const XrtOptions& options) {
   ASSIGN_OR_RETURN(fpga::Int8Modulation words, fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
-  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters, fpga::ModulationParameterWords(words));
-  ASSIGN_OR_RETURN(auto frames,
-                   XrtFrames::Create({std::string(kXrtModulationKernel), fpga::kModulationInputWords,
-                                      fpga::kModulationOutputWords, std::move(parameters)},
-                                     options));
+  const fpga::ModulationKernel& kernel = KernelOf(options);
+  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters,
+                   fpga::ModulationParameterWords(words, kernel.parallelism));
+  ASSIGN_OR_RETURN(auto frames, XrtFrames::Create({std::string(kernel.name), fpga::kModulationInputWords,
+                                                   fpga::kModulationOutputWords, std::move(parameters)},
+                                                  options));
   return std::make_unique<XrtModulation>(std::move(words), max_batch, std::move(frames));
 }
 

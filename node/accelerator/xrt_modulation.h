@@ -8,7 +8,8 @@
 
 namespace tributary::accelerator {
 
-// Opens the board and loads the network. Errors: InvalidArgument for a network that the kernel cannot run;
+// Opens the board and loads the network, as the kernel in the xclbin wants it (fpga::kModulationKernels).
+// Errors: InvalidArgument for a network that the kernel cannot run;
 // those of XrtFrames::Create.
 Created OpenXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
                           const XrtOptions& options);

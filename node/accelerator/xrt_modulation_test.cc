@@ -1,4 +1,5 @@
 // The xrt modulation on the software device.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,6 +15,7 @@
 
 #include "core/nn/modulation/modulation_fixture.h"
 #include "fpga/device/xclbin/xclbin_writer.h"
+#include "fpga/model/modulation_image.h"
 #include "node/accelerator/create.h"
 #include "tests/support/own_folder.h"
 
@@ -24,14 +26,14 @@ constexpr std::size_t kBursts = 21;
 constexpr std::size_t kBurstSize = nn::kModulationInput.size();
 constexpr std::size_t kClasses = nn::kModulationClasses;
 
-class XrtModulationTest : public testing::Test {
+class XrtModulationTest : public testing::TestWithParam<fpga::ModulationKernel> {
  protected:
   void SetUp() override {
     ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
     ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
     options_.xclbin = OwnFolder() + "xrt_modulation_test.xclbin";
     std::ofstream(options_.xclbin, std::ios::binary)
-        << device::WriteXclbin({.kernels = {{"modulation_kernel", 2}}}).value();
+        << device::WriteXclbin({.kernels = {{std::string(GetParam().name), 2}}}).value();
     options_.frames_per_run = 4;
     options_.reopen_interval = std::chrono::milliseconds(0);
     std::vector<std::uint8_t> classes(kBursts);
@@ -56,7 +58,10 @@ class XrtModulationTest : public testing::Test {
   std::vector<float> logits_ = std::vector<float>(kBursts * kClasses);
 };
 
-TEST_F(XrtModulationTest, MatchesTheProcessorBitForBitForEveryArchitecture) {
+INSTANTIATE_TEST_SUITE_P(Kernels, XrtModulationTest, testing::ValuesIn(fpga::kModulationKernels),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_P(XrtModulationTest, MatchesTheProcessorBitForBitForEveryArchitecture) {
   for (const nn::ModulationArchitecture& architecture : nn::ModulationArchitectures()) {
     const nn::ModulationNetwork network = nn::RandomModulationNetwork(architecture);
     for (const std::size_t units : {1, 2}) {
@@ -72,7 +77,7 @@ TEST_F(XrtModulationTest, MatchesTheProcessorBitForBitForEveryArchitecture) {
   }
 }
 
-TEST_F(XrtModulationTest, TheProcessorTakesOverWithTheSameNumbersWhereAllowed) {
+TEST_P(XrtModulationTest, TheProcessorTakesOverWithTheSameNumbersWhereAllowed) {
   Inject("read_error=2");
   options_.fall_back_to_cpu = true;
   const nn::ModulationNetwork network = nn::RandomModulationNetwork(nn::ModulationArchitectures().front());
@@ -83,12 +88,25 @@ TEST_F(XrtModulationTest, TheProcessorTakesOverWithTheSameNumbersWhereAllowed) {
   EXPECT_EQ((*modulation)->counters().fallbacks, 1u);
 }
 
-TEST_F(XrtModulationTest, RunsInInt8Only) {
+TEST_P(XrtModulationTest, RunsInInt8Only) {
   const nn::ModulationNetwork network = nn::RandomModulationNetwork(nn::ModulationArchitectures().front());
   for (const fpga::NumberFormat format : fpga::kNumberFormats) {
     const AcceleratorConfig config{.format = format, .max_batch = kBursts, .xrt = options_};
     EXPECT_EQ(CheckAccelerator(config, network).ok(), format == fpga::NumberFormat::kInt8);
   }
+}
+
+TEST(XrtModulationKernelTest, AnXclbinWithoutItsKernelsIsRefusedBeforeTheStart) {
+  XrtOptions options;
+  options.xclbin = OwnFolder() + "no_modulation.xclbin";
+  std::ofstream(options.xclbin, std::ios::binary)
+      << device::WriteXclbin({.kernels = {{"fusion_kernel", 1}}}).value();
+  const AcceleratorConfig config{.format = fpga::NumberFormat::kInt8, .max_batch = kBursts, .xrt = options};
+  const absl::Status status =
+      CheckAccelerator(config, nn::RandomModulationNetwork(nn::ModulationArchitectures().front()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("no compute unit of modulation_kernel or modulation_kernel_8"));
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST_F(XrtPositioningTest, TheProcessorTakesOverOnlyWhereTheConfigurationAllowsI
 TEST_F(XrtPositioningTest, TheProcessorDoesNotHideAFolderInPlaceOfTheXclbin) {
   options_.xclbin = OwnFolder();
   options_.fall_back_to_cpu = true;
-  const absl::Status status = CheckXrt(kXrtPositioningKernel, options_);
+  const absl::Status status = CheckXrt({kXrtPositioningKernel}, options_);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("is a directory"));
 }

@@ -86,6 +86,11 @@ absl::Status ParseSection(std::uint32_t kind, std::string_view section, XclbinSu
 
 }  // namespace
 
+bool HasUnit(const XclbinSummary& xclbin, std::string_view kernel) {
+  const std::string prefix = fmt::format("{}:", kernel);
+  return std::ranges::any_of(xclbin.units, [&](const std::string& unit) { return unit.starts_with(prefix); });
+}
+
 absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes) {
   const auto header = Read<axlf>(std::string(bytes.substr(0, kHeaderBytes)).append(sizeof(axlf), '\0'), 0);
   if (bytes.size() < 8 || std::memcmp(bytes.data(), "xclbin2", 8) != 0) {

@@ -16,6 +16,9 @@ struct XclbinSummary {
   std::vector<std::string> units;  // compute units, "kernel:instance"
 };
 
+// Whether the xclbin has a compute unit of this kernel.
+bool HasUnit(const XclbinSummary& xclbin, std::string_view kernel);
+
 // Every section lies within the bytes and every array within its section. Errors: DataLoss for a truncated
 // file; InvalidArgument for one that is not an xclbin or has no compute units.
 absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes);

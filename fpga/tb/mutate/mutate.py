@@ -54,7 +54,7 @@ BLOCKS = {
         for block in ("fifo", "round_robin_arbiter", "skid_buffer", "stream_pack", "stream_unpack")}),
     "convolution": Block("convolution_tb"),
     "fusion": Block("fusion_tb", ("fusion_program.sv", "fusion_table.sv")),
-    "kernel": Block("kernel_tb", ("augment_convolve_kernel.sv", "fusion_kernel.sv", "modulation_kernel.sv", "positioning_kernel.sv"), {
+    "kernel": Block("kernel_tb", ("augment_convolve_kernel.sv", "fusion_kernel.sv", "modulation_kernel.sv", "modulation_kernel_8.sv", "positioning_kernel.sv"), {
         "kernel/axi_burst_plan.sv": "formal_axi_", "kernel/axi_read_master.sv": "formal_axi_read",
         "kernel/axi_write_master.sv": "formal_axi_write", "kernel/kernel_control.sv": "formal_kernel_control"}),
     "modulation": Block("modulation_tb", proofs={
