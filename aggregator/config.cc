@@ -10,8 +10,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "aggregator/access_config.h"
+#include "aggregator/room_config.h"
 #include "core/config/config_address.h"
 #include "core/estimate/categorical.h"
+#include "core/truth/truth.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -91,6 +93,40 @@ void ReadClasses(const config::ConfigSection& site, fusion::SiteConfig& fusion) 
   fusion.dimension = 0;
 }
 
+truth::Truth ReadTruth(const config::ConfigSection& site, const fusion::SiteConfig& fusion) {
+  std::string description;
+  site.Read("truth", description,
+            config::Hot("for simulated sources: room:seed=N or generator:seed=N,rate_hz=HZ, as "
+                        "`tributary watch --truth` takes it. HTTP then gives true states to readers who "
+                        "ask; \"\": nobody knows them"));
+  if (description.empty()) return {};
+  absl::StatusOr<truth::Truth> truth = truth::Simulation(description);
+  if (!truth.ok()) {
+    site.Fault("truth", std::string(truth.status().message()));
+    return {};
+  }
+  const bool classes = !fusion.classes.empty();
+  if (classes == description.starts_with("room")) {
+    site.Fault("truth", classes ? "a site with classes has emitters: generator:…"
+                                : "a site with positions has users of a room: room:…");
+  }
+  return *std::move(truth);
+}
+
+publish::SiteAccount ReadAccount(const config::ConfigSection& site, const fusion::SiteConfig& fusion) {
+  publish::SiteAccount account;
+  site.Read("ready_sources", account.ready_sources, {0, fusion::kMaxLeaves},
+            config::Hot("/readyz?site=NAME answers 200 from so many present sources on; 0: all of them"));
+  if (account.ready_sources > fusion.leaves.size() && !fusion.leaves.empty()) {
+    site.Fault("ready_sources",
+               fmt::format("{}, but the site has {} sources", account.ready_sources, fusion.leaves.size()));
+  }
+  account.truth = ReadTruth(site, fusion);
+  account.room = ReadRoom(site, fusion.leaves);
+  if (account.room) account.room->set_site(fusion.name);
+  return account;
+}
+
 SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   SiteSettings site;
   fusion::SiteConfig& fusion = site.fusion;
@@ -116,6 +152,7 @@ SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   fusion.tuning = ReadTuning(section, fusion.slot);
   site.model_sha256 = ReadDigest(section);
   site.owners = ReadOwners(section, fusion.leaves, tls);
+  site.account = ReadAccount(section, fusion);
   // What single keys cannot tell.
   for (const auto& [key, fault] : fusion::FaultsOf(fusion)) section.Fault(key, fault);
   return site;

@@ -10,6 +10,7 @@
 #include "aggregator/access/access_policy.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
+#include "aggregator/publish/site.h"
 #include "aggregator/server/connection_table.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
@@ -20,6 +21,7 @@ struct SiteSettings {
   fusion::SiteConfig fusion;
   std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
   std::vector<access::SourceOwner> owners;
+  publish::SiteAccount account;
 };
 
 // An aggregator for which this process is a node: fused tuples go there.

@@ -95,6 +95,7 @@ absl::Status Daemon::MakeSites() {
           settings.fusion.name, settings.fusion.slot.Text());
     }
     publish::Site& site = state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
+    site.set_account(settings.account);
     if (!config_.parent) continue;
     ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
                      ParentLink::Create(*config_.parent, settings.fusion, tls_, clock_, metrics_));
@@ -143,6 +144,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     publish::Site& site = *state_.sites.all()[i];
     RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
     site.set_model_sha256(config.sites[i].model_sha256);
+    site.set_account(config.sites[i].account);
   }
   access_.set_policy(PolicyOf(config, config_));
   server_->FollowPolicy();
@@ -153,8 +155,10 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     tls_->Reload(*config.tls);
     FollowList();
   }
-  spdlog::info("reload: took log_level ({}), [access], and the tuning and model_sha256 of {}",
-               config.log_level, Counted(config.sites.size(), "site"));
+  spdlog::info(
+      "reload: took log_level ({}), [access], and the tuning, model_sha256, ready_sources, truth and plan of "
+      "{}",
+      config.log_level, Counted(config.sites.size(), "site"));
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aggregator/fusion/engine.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/source_table.h"
 #include "aggregator/learning/service/model_budget.h"
@@ -54,6 +55,12 @@ std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
   return sizeof(estimate::FusedSlot) + subjects * (TupleBytes(site) + velocity_and_consistency + leaves);
 }
 
+// What readers may ask for beside a slot: the tuples of some subjects.
+std::uint64_t ContributionBytes(const fusion::SiteConfig& site) {
+  const std::uint64_t tuple = sizeof(estimate::SourceTuple) + sizeof(float) * site.shape().numbers();
+  return fusion::FusionEngine::kMaxReaders * (sizeof(estimate::SubjectTuples) + site.leaves.size() * tuple);
+}
+
 std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }
 
 }  // namespace
@@ -65,10 +72,11 @@ std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
       {"connections", limits.connections * (config.tls ? kTlsConnection : kPlainConnection),
        "ingest.max_connections"},
       {"calls that are not over", limits.calls * kCall, "ingest.max_calls"}};
-  std::uint64_t windows = 0, slot = 0;
+  std::uint64_t windows = 0, slot = 0, contributions = 0;
   for (const SiteSettings& each : config.sites) {
     windows += WindowBytes(each.fusion);
     slot = std::max(slot, FusedSlotBytes(each.fusion));
+    contributions += ContributionBytes(each.fusion);
   }
   if (!config.sites.empty()) {
     terms.push_back({"slots that wait", windows,
@@ -77,6 +85,10 @@ std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
     terms.push_back({"slots for slow watchers", watchers * publish::WatchQueue::kCapacity * slot,
                      fmt::format("{} watchers with {} slots each, ingest.threads", watchers,
                                  publish::WatchQueue::kCapacity)});
+    terms.push_back(
+        {"contributions for slow watchers",
+         fusion::FusionEngine::kMaxReaders * publish::WatchQueue::kCapacity * contributions,
+         fmt::format("{} watchers of each site that ask for them", fusion::FusionEngine::kMaxReaders)});
     terms.push_back({"nodes that report", publish::Fleet::kMaxNodes * kNode,
                      fmt::format("{} nodes", publish::Fleet::kMaxNodes)});
   }

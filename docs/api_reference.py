@@ -22,7 +22,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROTO = ROOT / "proto"
-FILES = ("fleet", "fusion", "run")
+FILES = ("fleet", "fusion", "run", "site")
 BEGIN = "<!-- begin messages -->\n"
 END = "<!-- end messages -->\n"
 
@@ -30,18 +30,28 @@ EVENT_PARAMETERS = (
     ("site", {"type": "string"}, "name of the site; not needed if there is only one"),
     ("rate_hz", {"type": "number", "minimum": 0.01, "maximum": 50, "default": 10},
      "at most this many events per second, 0.01 to 50; absent: 10"),
+    ("subjects", {"type": "string"}, "only these subjects, at most 64: numbers separated by commas; absent: all"),
+    ("contributions", {"type": "integer"},
+     "also what the sources say of this subject; 503 beyond 8 such readers of a site"),
+    ("truth", {"type": "boolean", "default": False}, "`true`: also where the subjects really are, if the site's `truth` says it"),
 )
 # Operation, path, message of the answer, parameters (or the message that has them), command that prints the same with
 # --json, meaning.
 ROUTES = (
-    ("listSites", "/api/v1/sites", "ListSitesResponse", None, None, "All sites with their counters"),
+    ("listSites", "/api/v1/sites", "ListSitesResponse", "ListSitesRequest", None, "Sites with their counters"),
     ("getSlot", "/api/v1/sites/{site}", "WatchResponse", None, None,
      "The latest fused slot of a site; 204 before the first"),
+    ("getRoom", "/api/v1/sites/{site}/room", "Room", None, None,
+     "The plan of a site; 404 unless `[site.room]` is set"),
+    ("getFlow", "/api/v1/sites/{site}/flow", "SiteFlow", None, None, "Where the frames and tuples of a site went"),
+    ("getSubjectsGeoJson", "/api/v1/sites/{site}/subjects.geojson", None, None, None,
+     "The latest fused positions on Earth, as GeoJSON; 204 before the first, 404 unless `[site.room.origin]` is set"),
     ("watchSlots", "/api/v1/events", "WatchResponse", EVENT_PARAMETERS, "tributary watch",
      "Server-sent events, each the latest fused slot"),
     ("listNodes", "/api/v1/nodes", "ListNodesResponse", "ListNodesRequest", "tributary status",
      "Nodes that report or learn"),
-    ("listRuns", "/api/v1/runs", "ListRunsResponse", None, "tributary run list", "All runs"),
+    ("listRuns", "/api/v1/runs", "ListRunsResponse", "ListRunsRequest", "tributary run list",
+     "Runs in the order of their starts; 404 without `[federation]`"),
     ("getRun", "/api/v1/runs/{run}", "GetRunResponse", "GetRunRequest", "tributary run show",
      "A run, its history, its nodes"),
 )
@@ -184,7 +194,7 @@ def overview(messages):
     text = "\n| request | answer | command with `--json` |\n|---|---|---|\n"
     link = "[{0}](#{1})"
     for _, path, answer, _, command, meaning in ROUTES:
-        said = f"{meaning}: " + link.format(answer, answer.lower())
+        said = f"{meaning}: " + (link.format(answer, answer.lower()) if answer else link.format("GeoJSON", "what-a-site-shows"))
         text += f"| `GET {path}` | {said} | {f'`{command}`' if command else ''} |\n"
     for command, answer in COMMANDS:
         text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
@@ -207,9 +217,13 @@ def operation(messages, route):
     if "{" in path:
         key = path[path.index("{") + 1:-1]
         parameters.insert(0, {"name": key, "in": "path", "required": True, "schema": {"type": "string"}})
-    media = "text/event-stream" if path.endswith("/events") else "application/json"
-    responses = {"200": {"description": answer, "content": {media: {"schema": reference(answer)}}}}
-    if path.endswith("{site}"):
+    if path.endswith("/events"):
+        parameters.append({"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"},
+                           "description": "`id` of the last event that the reader has: tells what it missed since"})
+    media = "text/event-stream" if path.endswith("/events") else "application/json" if answer else "application/geo+json"
+    schema_of_answer = reference(answer) if answer else {"type": "object"}
+    responses = {"200": {"description": answer or "GeoJSON", "content": {media: {"schema": schema_of_answer}}}}
+    if path.endswith(("{site}", ".geojson")):
         responses["204"] = {"description": "the site has fused nothing yet"}
     responses["default"] = {"description": "what is wrong, and what is allowed",
                             "content": {"application/json": {"schema": reference("Error")}}}
@@ -240,7 +254,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protoc", default="protoc")
     messages = Messages(parser.parse_args().protoc)
-    names = messages.reachable([route[2] for route in ROUTES] + [command[1] for command in COMMANDS])
+    names = messages.reachable([route[2] for route in ROUTES if route[2]] + [command[1] for command in COMMANDS])
     page = ROOT / "docs/api.md"
     before, rest = page.read_text().split(BEGIN)
     after = rest.split(END)[1]

@@ -111,6 +111,30 @@ void CategoricalFusion::FuseRow(std::span<const SlotInput> inputs, std::size_t r
   WriteProbabilities(row, out);
 }
 
+void CategoricalFusion::Explain(std::span<const SlotInput> inputs, std::uint32_t subject,
+                                const SourceTable& sources, estimate::SubjectTuples& to) const {
+  std::vector<CategoricalContribution> contributions;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<std::size_t> k = inputs[i].RowOf(subject);
+    if (!k) continue;
+    contributions.push_back({.tuple = EvidenceOf(inputs[i], *k),
+                             .leaves = inputs[i].LeavesOf(*k),
+                             .source = inputs[i].source,
+                             .input = i});
+  }
+  to.gate = gate_;
+  std::vector<double> fused(classes_);
+  if (!contributions.empty()) FuseClasses(contributions, log_prior_, method_, gate_, fused);
+  for (const CategoricalContribution& contribution : contributions) {
+    estimate::SourceTuple& tuple =
+        to.tuples.emplace_back(Explained(contribution, inputs[contribution.input], sources));
+    std::vector<double> alone = log_prior_;
+    estimate::AddEvidence(contribution.tuple, 1, alone);
+    estimate::Normalise(alone);
+    tuple.log_probabilities.assign(alone.begin(), alone.end());
+  }
+}
+
 void CategoricalFusion::WriteProbabilities(std::size_t row, estimate::FusedSlot& out) const {
   for (std::size_t c = 0; c < classes_; ++c) {
     out.log_probabilities[row * classes_ + c] = static_cast<float>(fused_[c]);

@@ -26,6 +26,8 @@ class CategoricalFusion final : public SlotFusion {
   bool Load(const estimate::TupleFrame& frame, const SourceEntry& source, SlotInput& input) override;
   const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) override;
   // The mean surprise.
+  void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
+               estimate::SubjectTuples& to) const override;
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
   void Forget(std::uint32_t source) override { monitor_.Forget(source); }
 

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "aggregator/fusion/site_config.h"
+#include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 
 template <class Tuple>
 struct Contribution {
-  enum class Fate { kFused, kRedundant, kGated };
+  using Fate = estimate::TupleFate;
 
   Tuple tuple;
   LeafSet leaves;

@@ -247,6 +247,37 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   counters_.tuples_unusable += tally.unusable;
   if (slot.revision == 0) counters_.tuples_fused += fused.subjects.size();
   if (tracks_) tracks_->Update(fused);
+  fused.contributions.reset();
+  if (!explained_.empty()) ExplainSlot(slot, fused);
+}
+
+void FusionEngine::ExplainSlot(const Slot& slot, estimate::FusedSlot& fused) const {
+  std::vector<estimate::SubjectTuples> contributions;
+  for (auto each = explained_.begin(); each != explained_.end(); each = explained_.upper_bound(*each)) {
+    if (std::ranges::count(fused.subjects, *each) == 0) continue;
+    estimate::SubjectTuples& said = contributions.emplace_back();
+    said.subject = *each;
+    fusion_->Explain(slot.payload->all(), *each, sources_, said);
+  }
+  if (contributions.empty()) return;
+  fused.contributions =
+      std::make_shared<const std::vector<estimate::SubjectTuples>>(std::move(contributions));
+}
+
+absl::Status FusionEngine::Explain(std::uint32_t subject) {
+  const runtime::MutexLock lock(mutex_);
+  if (explained_.size() >= kMaxReaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "contributions: ", kMaxReaders, " readers of this site ask for them already, the most at a time"));
+  }
+  explained_.insert(subject);
+  return absl::OkStatus();
+}
+
+void FusionEngine::Conceal(std::uint32_t subject) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = explained_.find(subject);
+  if (found != explained_.end()) explained_.erase(found);
 }
 
 std::int64_t FusionEngine::Deadline() const {
@@ -287,6 +318,11 @@ FusionCounters FusionEngine::counters() const {
   FusionCounters counters = counters_;
   counters.open_slots = ring_.open_slots();
   return counters;
+}
+
+std::uint64_t FusionEngine::OpenTuples() const {
+  const runtime::MutexLock lock(mutex_);
+  return ring_.OpenTuples();
 }
 
 std::vector<SourceStatus> FusionEngine::sources() const {

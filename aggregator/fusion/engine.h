@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -99,10 +100,19 @@ class FusionEngine {
   // InvalidArgument has no effect. A shorter deadline applies from the next Advance.
   absl::Status Reconfigure(const FusionTuning& tuning);
 
+  // Until as many calls of Conceal, each slot that has the subject says what its sources contributed
+  // (FusedSlot::contributions), at the cost of fusing the subject twice. ResourceExhausted: kMaxReaders ask
+  // already.
+  static constexpr std::size_t kMaxReaders = 8;
+  absl::Status Explain(std::uint32_t subject);
+  void Conceal(std::uint32_t subject);
+
   // As created: name, leaves, dimension and limits stay; the tuning may be another by now.
   const SiteConfig& config() const { return config_; }
 
   FusionCounters counters() const;
+  // Tuples in slots that wait; looks at each of these slots.
+  std::uint64_t OpenTuples() const;
   std::vector<SourceStatus> sources() const;  // by handle
   std::vector<LeafStatus> leaves() const;     // in the order of SiteConfig::leaves
 
@@ -125,6 +135,7 @@ class FusionEngine {
   std::int64_t Deadline() const REQUIRES(mutex_);
   void FuseOpen(Slot& slot, FusionTime now, std::uint64_t& reason, FusedSlots& out) REQUIRES(mutex_);
   void Emit(Slot& slot, FusionTime now, FusedSlots& out) REQUIRES(mutex_);
+  void ExplainSlot(const Slot& slot, estimate::FusedSlot& fused) const REQUIRES(mutex_);
 
   const SiteConfig config_;
   mutable runtime::Mutex mutex_;
@@ -135,6 +146,7 @@ class FusionEngine {
   const std::unique_ptr<SlotFusion> fusion_ PT_GUARDED_BY(mutex_);
   std::unique_ptr<SubjectTracks> tracks_ GUARDED_BY(mutex_);  // null unless the site tracks
   FusionCounters counters_ GUARDED_BY(mutex_);
+  std::multiset<std::uint32_t> explained_ GUARDED_BY(mutex_);  // subjects, once for each reader
 
   // Buffers of the present call.
   SlotInput stage_ GUARDED_BY(mutex_);

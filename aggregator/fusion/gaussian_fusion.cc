@@ -27,13 +27,34 @@ estimate::Gaussian<D> TupleOf(const SlotInput& input, std::size_t row) {
   }
 }
 
+// The reverse of FromTuple.
+template <int D>
+void WriteTuple(const estimate::Gaussian<D>& tuple, float* mean, float* factor) {
+  for (int i = 0; i < D; ++i) {
+    *mean++ = static_cast<float>(tuple.mean[i]);
+    for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(tuple.cholesky(i, j));
+  }
+}
+
+// `row_of` gives the row of an input's tuple; nothing: the input has none.
+template <int D, class RowOf>
+std::vector<GaussianContribution<D>> ContributionsOf(std::span<const SlotInput> inputs, RowOf row_of) {
+  std::vector<GaussianContribution<D>> contributions;
+  contributions.reserve(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<std::size_t> k = row_of(i);
+    if (!k) continue;
+    contributions.push_back({.tuple = TupleOf<D>(inputs[i], *k),
+                             .leaves = inputs[i].LeavesOf(*k),
+                             .source = inputs[i].source,
+                             .input = i});
+  }
+  return contributions;
+}
+
 template <int D>
 void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::FusedSlot& out) {
-  float* factor = &out.cholesky[row * estimate::TriangleSize(D)];
-  for (int i = 0; i < D; ++i) {
-    out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
-    for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
-  }
+  WriteTuple<D>(estimate.tuple, &out.means[row * D], &out.cholesky[row * estimate::TriangleSize(D)]);
   WriteLeaves(estimate.leaves, row, out);
   out.consistency[row] =
       estimate.fused > 1
@@ -162,16 +183,11 @@ void GaussianFusion::FuseEach(std::span<const SlotInput> inputs, estimate::Fused
 
 template <int D>
 void GaussianFusion::FuseRow(std::span<const SlotInput> inputs, std::size_t row, estimate::FusedSlot& out) {
-  std::vector<GaussianContribution<D>> contributions;
-  contributions.reserve(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::uint32_t k = rows_.Of(i, row);
-    if (k == SlotRows::kMissing) continue;
-    contributions.push_back({.tuple = TupleOf<D>(inputs[i], k),
-                             .leaves = inputs[i].LeavesOf(k),
-                             .source = inputs[i].source,
-                             .input = i});
-  }
+  std::vector<GaussianContribution<D>> contributions =
+      ContributionsOf<D>(inputs, [this, row](std::size_t input) -> std::optional<std::size_t> {
+        const std::uint32_t k = rows_.Of(input, row);
+        return k == SlotRows::kMissing ? std::nullopt : std::optional<std::size_t>(k);
+      });
   const std::optional<SubjectEstimate<D>> estimate = FuseSubject<D>(contributions, method_, gate_);
   for (const GaussianContribution<D>& contribution : contributions) {
     if (contribution.innovation)
@@ -183,6 +199,29 @@ void GaussianFusion::FuseRow(std::span<const SlotInput> inputs, std::size_t row,
   } else {
     out.means[row * D] = kNotANumber;  // RemoveUnusable takes it out
   }
+}
+
+template <int D>
+void GaussianFusion::ExplainSubject(std::span<const SlotInput> inputs, std::uint32_t subject,
+                                    const SourceTable& sources, estimate::SubjectTuples& to) const {
+  std::vector<GaussianContribution<D>> contributions = ContributionsOf<D>(
+      inputs, [inputs, subject](std::size_t input) { return inputs[input].RowOf(subject); });
+  FuseSubject<D>(contributions, method_, gate_);
+  for (const GaussianContribution<D>& contribution : contributions) {
+    estimate::SourceTuple& tuple =
+        to.tuples.emplace_back(Explained(contribution, inputs[contribution.input], sources));
+    tuple.mean.resize(D);
+    tuple.cholesky.resize(estimate::TriangleSize(D));
+    WriteTuple<D>(contribution.tuple, tuple.mean.data(), tuple.cholesky.data());
+  }
+}
+
+void GaussianFusion::Explain(std::span<const SlotInput> inputs, std::uint32_t subject,
+                             const SourceTable& sources, estimate::SubjectTuples& to) const {
+  to.gate = gate_;
+  if (dimension_ == 1) return ExplainSubject<1>(inputs, subject, sources, to);
+  if (dimension_ == 2) return ExplainSubject<2>(inputs, subject, sources, to);
+  ExplainSubject<3>(inputs, subject, sources, to);
 }
 
 void GaussianFusion::RemoveUnusable(estimate::FusedSlot& out) {

@@ -26,6 +26,8 @@ class GaussianFusion final : public SlotFusion {
   void Configure(const FusionTuning& tuning) override;
   bool Load(const estimate::TupleFrame& frame, const SourceEntry& source, SlotInput& input) override;
   const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) override;
+  void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
+               estimate::SubjectTuples& to) const override;
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
   void Forget(std::uint32_t source) override { monitor_.Forget(source); }
 
@@ -40,6 +42,9 @@ class GaussianFusion final : public SlotFusion {
   void FuseEach(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
   template <int D>
   void FuseRow(std::span<const SlotInput> inputs, std::size_t row, estimate::FusedSlot& out);
+  template <int D>
+  void ExplainSubject(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
+                      estimate::SubjectTuples& to) const;
   // Removes rows that left the range of fp32: not finite or not positive.
   void RemoveUnusable(estimate::FusedSlot& out);
 

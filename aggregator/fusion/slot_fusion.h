@@ -43,6 +43,16 @@ struct SlotTally {
   }
 };
 
+// A contribution without its tuple, as readers see it.
+template <class Tuple>
+estimate::SourceTuple Explained(const Contribution<Tuple>& contribution, const SlotInput& input,
+                                const SourceTable& sources) {
+  return {.source = sources[input.source].status.name,
+          .captured_unix_ns = input.captured_unix_ns,
+          .fate = contribution.fate,
+          .innovation = contribution.innovation};
+}
+
 // The arithmetic of one kind of tuple. Virtual calls are made once per frame and per slot, never per tuple.
 // Not thread-safe; keeps its buffers, so that slots of independent sources allocate nothing.
 class SlotFusion {
@@ -59,6 +69,11 @@ class SlotFusion {
 
   // Fills `out` except epoch, fusion time and revision. The tally is valid until the next call.
   virtual const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) = 0;
+
+  // Appends what each input says of the subject and what became of it when these inputs were fused. Fuses the
+  // subject again, measures nothing and allocates: for readers who ask.
+  virtual void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
+                       estimate::SubjectTuples& to) const = 0;
 
   // As SourceStatus::consistency.
   virtual double consistency(std::uint32_t source) const = 0;

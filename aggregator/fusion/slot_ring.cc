@@ -48,6 +48,16 @@ void SlotRing::Release(Slot& slot) {
   pool_.push_back(std::move(slot.payload));
 }
 
+std::size_t SlotRing::OpenTuples() const {
+  std::size_t tuples = 0;
+  const auto add = [&tuples](const Slot& slot) {
+    for (const SlotInput& input : std::as_const(*slot.payload).all()) tuples += input.subjects.size();
+  };
+  for (const Slot* slot : open_) add(*slot);
+  for (const auto& [since_ns, slot] : early_) add(*slot);
+  return tuples;
+}
+
 std::bitset<256> SlotRing::Sources() const {
   std::bitset<256> sources;
   for (const Slot& slot : slots_) {

@@ -2,11 +2,13 @@
 // lately.
 #pragma once
 
+#include <algorithm>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -37,6 +39,12 @@ struct SlotInput {
   std::vector<float> evidence;          // [n × classes] of categorical tuples
 
   const LeafSet& LeavesOf(std::size_t row) const { return tuple_leaves.empty() ? leaves : tuple_leaves[row]; }
+  // Nothing if the source does not speak of the subject.
+  std::optional<std::size_t> RowOf(std::uint32_t subject) const {
+    const auto found = std::ranges::find(subjects, subject);
+    if (found == subjects.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - subjects.begin());
+  }
 };
 
 // Elements that keep their memory when they are cleared.
@@ -100,6 +108,7 @@ class SlotRing {
   void Forget(std::uint32_t source);
 
   std::size_t open_slots() const { return open_.size() + early_.size(); }
+  std::size_t OpenTuples() const;
 
  private:
   std::vector<Slot> slots_;

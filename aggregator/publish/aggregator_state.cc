@@ -44,12 +44,13 @@ absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state,
   if (!site.empty() && state.sites.Find(site) == nullptr) return state.sites.Unknown(site);
   v1::ListNodesResponse response;
   std::size_t bytes = 0;
+  const std::uint32_t most = request.limit() == 0 ? UINT32_MAX : std::min(request.limit(), kMostNodesOfPage);
   for (v1::Node& node : AllNodes(state, site)) {
     const bool before =
         !request.after_node().empty() &&
         PlaceOf(node.site(), node.name()) <= PlaceOf(request.after_site(), request.after_node());
     if (before || (only && node.name() != *only)) continue;
-    if (bytes >= kPageBytes) {
+    if (bytes >= kPageBytes || static_cast<std::uint32_t>(response.nodes_size()) == most) {
       response.set_more(true);
       break;
     }

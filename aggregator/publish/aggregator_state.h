@@ -1,6 +1,7 @@
 // The state of an aggregator: what its servers work on and its readers see.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -34,8 +35,10 @@ struct AggregatorState {
 // The nodes that report and those that learn, by site and name. With a site: the nodes that report to it.
 // Without: those of every site, then those that only learn. A node is known by its name: what learns under
 // the name of a node that reports is that node. A page: at least one node after the one that the request
-// names, and no more once it has kPageBytes. `only`: lists no other node. NotFound: no such site.
+// names, and no more once it has kPageBytes or the limit of the request, at most kMostNodesOfPage. `only`:
+// lists no other node. NotFound: no such site.
 inline constexpr std::size_t kPageBytes = std::size_t{1} << 20;
+inline constexpr std::uint32_t kMostNodesOfPage = 1'000;
 absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state,
                                                 const v1::ListNodesRequest& request,
                                                 const std::optional<std::string>& only = std::nullopt);

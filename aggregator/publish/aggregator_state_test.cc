@@ -88,6 +88,24 @@ TEST_F(ListNodesTest, AnAggregatorWithoutFederationListsWhatReports) {
   EXPECT_EQ(List("")->nodes_size(), 1);
 }
 
+TEST_F(ListNodesTest, APageHasAsManyNodesAsItsLimit) {
+  for (const char* node : {"east", "north", "south"}) Report("lab", node);
+  Learn("zoo", "r", true);
+  v1::ListNodesRequest request;
+  request.set_limit(2);
+  std::vector<std::string> names;
+  for (bool more = true; more && names.size() < 10;) {
+    const auto page = ListNodes(state_, request);
+    ASSERT_TRUE(page.ok());
+    EXPECT_LE(page->nodes_size(), 2);
+    for (const v1::Node& node : page->nodes()) names.push_back(node.name());
+    request.set_after_site(page->nodes().rbegin()->site());
+    request.set_after_node(page->nodes().rbegin()->name());
+    more = page->more();
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"east", "north", "south", "zoo"}));
+}
+
 TEST_F(ListNodesTest, NamesTheSitesWhateverIsAskedFor) {
   EXPECT_EQ(List("lab")->sites_size(), 2);
   EXPECT_EQ(List("nope").status().code(), absl::StatusCode::kNotFound);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <unordered_set>
+
+#include "core/wire/node_status.h"
 
 namespace tributary::publish {
 
@@ -106,6 +109,36 @@ Fleet::Presence Fleet::PresenceIn(const std::string& site) const {
   return presence;
 }
 
+void NodeRecord::TakeStatus(const v1::NodeStatus& said, std::int64_t now_unix_ns) {
+  constexpr std::int64_t kLeastIntervalNs = 500'000'000;
+  {
+    const runtime::MutexLock lock(mutex);
+    // The distance, so that a clock that was set back does not silence the node.
+    if (account_of.status != nullptr &&
+        std::abs(now_unix_ns - account_of.status_unix_ns) < kLeastIntervalNs) {
+      return;
+    }
+  }
+  auto status = std::make_shared<const v1::NodeStatus>(wire::BoundedStatus(said));
+  const runtime::MutexLock lock(mutex);
+  account_of.status.swap(status);
+  account_of.status_unix_ns = now_unix_ns;
+}
+
+Fleet::Sent Fleet::SentTo(const std::string& site) const {
+  Sent sent;
+  const runtime::MutexLock lock(mutex_);
+  for (const auto& [key, entry] : nodes_) {
+    if (key.first != site) continue;
+    sent.dropped_frames += entry.record->dropped_frames;
+    const NodeAccount account = entry.record->account();
+    if (entry.record->connected() && account.status != nullptr) {
+      sent.held_frames += account.status->held_frames();
+    }
+  }
+  return sent;
+}
+
 std::vector<v1::Node> Fleet::List(const std::string& site) const {
   std::vector<v1::Node> nodes;
   const runtime::MutexLock lock(mutex_);
@@ -124,6 +157,11 @@ std::vector<v1::Node> Fleet::List(const std::string& site) const {
     node.set_model_name(entry.hello.model().name());
     node.set_model_version(entry.hello.model().version());
     node.set_model_sha256(entry.hello.model().sha256());
+    const NodeAccount account = record.account();
+    node.set_identity(account.identity);
+    node.set_certificate_expires_unix_ns(account.certificate_expires_unix_ns);
+    if (account.status != nullptr) *node.mutable_status() = *account.status;
+    node.set_status_unix_ns(account.status_unix_ns);
   }
   return nodes;
 }

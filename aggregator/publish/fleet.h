@@ -20,6 +20,14 @@
 
 namespace tributary::publish {
 
+// Who a node is and what it says of itself.
+struct NodeAccount {
+  std::string identity;  // on the certificate of its latest stream; empty: no TLS
+  std::int64_t certificate_expires_unix_ns = 0;
+  std::shared_ptr<const v1::NodeStatus> status;  // null: it has said nothing
+  std::int64_t status_unix_ns = 0;
+};
+
 // One node in one site, over all its streams. The ingest thread of the node's stream writes the counts; any
 // thread reads.
 struct NodeRecord {
@@ -34,6 +42,21 @@ struct NodeRecord {
 
   // Log limit for a node that connects and leaves all the time: eight lines, then one per half minute.
   runtime::LogLimit log_limit{8, 30'000'000'000};
+
+  NodeAccount account() const {
+    const runtime::MutexLock lock(mutex);
+    return account_of;
+  }
+  void Identify(const std::string& name, std::int64_t certificate_expires_unix_ns) {
+    const runtime::MutexLock lock(mutex);
+    account_of.identity = name;
+    account_of.certificate_expires_unix_ns = certificate_expires_unix_ns;
+  }
+  // Keeps what is said, within bounds, and at most twice a second: a copy costs some microseconds.
+  void TakeStatus(const v1::NodeStatus& said, std::int64_t now_unix_ns);
+
+  mutable runtime::Mutex mutex;
+  NodeAccount account_of GUARDED_BY(mutex);
 
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
 };
@@ -74,6 +97,13 @@ class Fleet {
     std::set<std::string> leaves;  // that the connected ones report
   };
   Presence PresenceIn(const std::string& site) const;
+
+  // What the connected nodes of one site say that did not arrive.
+  struct Sent {
+    std::uint64_t dropped_frames = 0;  // of all nodes that are known
+    std::uint64_t held_frames = 0;     // in the spools of the connected ones
+  };
+  Sent SentTo(const std::string& site) const;
 
   // Ascending by site and name; an empty site: all. Without what they learn.
   std::vector<v1::Node> List(const std::string& site) const;

@@ -20,6 +20,7 @@ Json SiteStateJson(const SiteReadiness& site) {
   }
   Json value = {{"name", site.name},
                 {"state", site.state},
+                {"ready", site.ready()},
                 {"expected_sources", site.sources.size()},
                 {"present_sources", site.present()},
                 {"connected_nodes", site.nodes.connected},
@@ -38,14 +39,22 @@ http::HttpResponse Respond(int status, const Json& value) {
 
 SiteReadiness Judge(const AggregatorState& state, const Site& site) {
   const std::optional<BoardSlot> latest = site.board().Latest();
-  return JudgeSite(site.engine(), state.fleet,
-                   latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt, state.clock.UnixNs());
+  SiteReadiness judged =
+      JudgeSite(site.engine(), state.fleet, latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt,
+                state.clock.UnixNs());
+  judged.ready_sources = site.account()->ready_sources;
+  return judged;
 }
 
 }  // namespace
 
 std::size_t SiteReadiness::present() const {
   return static_cast<std::size_t>(std::ranges::count(sources, kPresent, &SourceReadiness::state));
+}
+
+bool SiteReadiness::ready() const {
+  const std::size_t needed = ready_sources == 0 ? sources.size() : std::min(ready_sources, sources.size());
+  return state != kSilent && present() >= needed;
 }
 
 SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
@@ -78,7 +87,7 @@ http::HttpResponse AnswerReadiness(const AggregatorState& state, const std::stri
   Json sites = Json::array();
   for (const auto& each : state.sites.all()) {
     const SiteReadiness site = Judge(state, *each);
-    if (wanted == site.name) return Respond(ready && site.state != kSilent ? 200 : 503, SiteStateJson(site));
+    if (wanted == site.name) return Respond(ready && site.ready() ? 200 : 503, SiteStateJson(site));
     silent += site.state == kSilent;
     ok += site.state == kOk;
     sites.push_back(SiteStateJson(site));

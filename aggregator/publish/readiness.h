@@ -33,7 +33,11 @@ struct SiteReadiness {
   std::vector<SourceReadiness> sources;            // in the order of the configuration
   std::optional<std::int64_t> since_last_slot_ns;  // none yet
 
+  std::size_t ready_sources = 1;  // SiteAccount's
+
   std::size_t present() const;
+  // As many sources are present as the site needs.
+  bool ready() const;
 };
 
 // A connected source is silent after this many slots in a row without it: 0.1 s at 2,000 slots/s, 20 s at 10.
@@ -47,7 +51,7 @@ SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
 
 // With an empty `site`: 200 while streams are taken, else 503; the body has the state of every site. A site
 // without nodes must not make a load balancer send its nodes elsewhere. With a `site`: also 503 if the site
-// is silent, 404 if it is unknown.
+// is not ready, 404 if it is unknown.
 http::HttpResponse AnswerReadiness(const AggregatorState& state, const std::string& site);
 
 // Expected and present sources, and the age of the latest slot, of each site, as metrics.

@@ -148,6 +148,18 @@ TEST_F(ReadinessTest, AStoreThatCannotBeWrittenDegrades) {
   EXPECT_EQ(State(), "degraded");
 }
 
+TEST_F(ReadinessTest, ASiteIsReadyFromAsManySourcesOnAsItNeeds) {
+  Connect({"north", "east"});
+  Fuse({"north", "east"}, 1);
+  EXPECT_EQ(Answer("hall").status, 200) << "one is enough unless the site says more";
+  for (const auto& [needed, status] : {std::pair<std::size_t, int>{2, 200}, {3, 503}, {0, 503}, {99, 503}}) {
+    site_of_state_->set_account({.room = {}, .truth = {}, .ready_sources = needed});
+    EXPECT_EQ(Answer("hall").status, status) << needed;
+    EXPECT_EQ(nlohmann::json::parse(Answer("hall").body)["ready"], status == 200) << needed;
+    EXPECT_EQ(Answer().status, 200) << "nodes may be sent here";
+  }
+}
+
 TEST_F(ReadinessTest, AnUnknownSiteIsNotFound) { EXPECT_EQ(Answer("nowhere").status, 404); }
 
 TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {

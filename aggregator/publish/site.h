@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,10 +16,19 @@
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
+#include "core/truth/truth.h"
 #include "core/wire/convert.h"
 #include "tributary/v1/fusion.pb.h"
+#include "tributary/v1/site.pb.h"
 
 namespace tributary::publish {
+
+// What the configuration tells readers of a site; a reload replaces it.
+struct SiteAccount {
+  std::optional<v1::Room> room;   // its plan
+  truth::Truth truth;             // empty: nobody knows
+  std::size_t ready_sources = 1;  // /readyz?site= answers 200 from so many present ones on; 0: all
+};
 
 // Thread-safe, as its parts are.
 class Site {
@@ -42,11 +53,23 @@ class Site {
     model_sha256_ = digest;
   }
 
+  // Never null.
+  std::shared_ptr<const SiteAccount> account() const {
+    const runtime::MutexLock lock(mutex_);
+    return account_;
+  }
+  void set_account(SiteAccount account) {
+    auto next = std::make_shared<const SiteAccount>(std::move(account));
+    const runtime::MutexLock lock(mutex_);
+    account_ = std::move(next);
+  }
+
   void Publish(const fusion::FusedSlots& fused);
 
   // Frames refused for their structure before the engine saw them.
   void CountRefusedOnWire(v1::RefusalReason reason) { ++refused_on_wire_[reason]; }
   std::uint64_t refused_on_wire() const;
+  std::uint64_t refused_on_wire(v1::RefusalReason reason) const { return refused_on_wire_[reason]; }
 
   // The counts, as metrics.
   void Collect(runtime::Reading& reading) const;
@@ -56,6 +79,7 @@ class Site {
   const wire::SiteDescription description_;
   mutable runtime::Mutex mutex_;
   std::string model_sha256_ GUARDED_BY(mutex_);
+  std::shared_ptr<const SiteAccount> account_ GUARDED_BY(mutex_) = std::make_shared<const SiteAccount>();
   SlotFeed feed_;
   SiteBoard board_;
   runtime::Histogram& latency_;  // from the capture of a slot's earliest contribution to its fusion

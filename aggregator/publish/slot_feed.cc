@@ -47,9 +47,9 @@ std::optional<BoardSlot> SiteBoard::Latest() const {
 std::optional<BoardSlot> SiteBoard::LatestAfter(std::uint64_t& seen) const {
   const runtime::MutexLock lock(mutex_);
   if (number_ == seen) return std::nullopt;
-  const std::uint64_t skipped = seen == 0 ? 0 : number_ - seen - 1;
+  const std::uint64_t skipped = seen == 0 || seen > number_ ? 0 : number_ - seen - 1;
   seen = number_;
-  return BoardSlot{latest_, skipped};
+  return BoardSlot{latest_, number_, skipped};
 }
 
 }  // namespace tributary::publish

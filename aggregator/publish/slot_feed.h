@@ -37,6 +37,7 @@ class SlotFeed {
 
 struct BoardSlot {
   estimate::FusedSlot slot;
+  std::uint64_t number = 0;   // among the slots that the site has published, from 1
   std::uint64_t skipped = 0;  // slots between the one that the reader saw last and this one
 };
 
@@ -51,7 +52,8 @@ class SiteBoard {
 
   // Nothing before the first slot.
   std::optional<BoardSlot> Latest() const;
-  // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0: none seen.
+  // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0, or a number
+  // that no slot has yet: none seen.
   std::optional<BoardSlot> LatestAfter(std::uint64_t& seen) const;
 
  private:

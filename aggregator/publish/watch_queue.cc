@@ -24,7 +24,8 @@ std::int64_t MinIntervalNs(double max_rate_hz) {
 
 }  // namespace
 
-WatchQueue::WatchQueue(double max_rate_hz) : min_interval_ns_(MinIntervalNs(max_rate_hz)) {}
+WatchQueue::WatchQueue(double max_rate_hz, bool contributions)
+    : min_interval_ns_(MinIntervalNs(max_rate_hz)), contributions_(contributions) {}
 
 bool WatchQueue::Admit(const estimate::FusedSlot& slot, std::int64_t share_interval_ns) {
   const std::int64_t now = slot.fused_unix_ns;
@@ -34,9 +35,14 @@ bool WatchQueue::Admit(const estimate::FusedSlot& slot, std::int64_t share_inter
   }
   SkipHeld();
   if (HasShare(now, share_interval_ns)) return true;
-  held_ = slot;
+  Keep(slot, held_);
   holds_ = true;
   return false;
+}
+
+void WatchQueue::Keep(const estimate::FusedSlot& slot, estimate::FusedSlot& place) const {
+  place = slot;
+  if (!contributions_) place.contributions.reset();
 }
 
 void WatchQueue::SkipHeld() {
@@ -80,7 +86,7 @@ void WatchQueue::Push(const estimate::FusedSlot& slot) {
   }
   const std::size_t at = (first_ + size_) % kCapacity;
   if (at >= ring_.size()) ring_.resize(at + 1);
-  ring_[at] = slot;
+  Keep(slot, ring_[at]);
   ++size_;
 }
 

@@ -22,7 +22,8 @@ class WatchQueue {
 
   // Passes at most `max_rate_hz` slots per second, by their time of fusion; 0: all. A slot too soon after the
   // last one that passed is skipped.
-  explicit WatchQueue(double max_rate_hz);
+  // With `contributions`, keeps those of the slots (FusedSlot::contributions).
+  explicit WatchQueue(double max_rate_hz, bool contributions = false);
 
   // Whether to send this slot; counts it as skipped otherwise. Call once per slot, before Push.
   // `share_interval_ns`: the mean time between the slots of this reader by its share (ReaderShare); unused
@@ -48,12 +49,14 @@ class WatchQueue {
   bool HasShare(std::int64_t now_unix_ns, std::int64_t interval_ns);
   bool IsDue(std::int64_t now_unix_ns);
   void SkipHeld();
+  void Keep(const estimate::FusedSlot& slot, estimate::FusedSlot& place) const;
   void Skip(std::size_t slots) {
     skipped_ += slots;
     skipped_total_ += slots;
   }
 
   const std::int64_t min_interval_ns_;
+  const bool contributions_;
   std::optional<std::int64_t> next_due_unix_ns_;
   std::int64_t share_ns_ = kBurstNs;  // unused time of the share
   std::int64_t share_unix_ns_ = 0;    // when it was last added to

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
+#include "aggregator/access/certificate_expiry.h"
 #include "core/wire/field_count.h"
+#include "core/wire/node_status.h"
 #include "core/wire/peer.h"
 #include "core/wire/peer_address.h"
 
@@ -26,11 +28,14 @@ constexpr std::size_t kMaxFrameFields = std::size_t{16} * ReportSession::kMaxFra
 
 // Whether the message has more frames, or fields in them, than one may have.
 bool HasMoreFields(grpc::ByteBuffer& bytes) {
-  constexpr std::size_t kMaxFields = ReportSession::kMaxFrames + 1;  // the hello, or the dropped frames
+  constexpr std::size_t kMaxFields =
+      ReportSession::kMaxFrames + 2;  // the hello, or the dropped frames and the status
   if (bytes.Length() <= 2 * kMaxFields) return false;
   grpc::ProtoBufferReader reader(&bytes);
-  return wire::HasMoreFields(reader, kMaxFields,
-                             {.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields});
+  return wire::HasMoreFields(
+      reader, kMaxFields,
+      {{{.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields},
+        {.number = v1::ReportRequest::kStatusFieldNumber, .limit = wire::kMostStatusFields}}});
 }
 
 }  // namespace
@@ -58,7 +63,8 @@ void ReportCall::OnStarted(bool ok) {
   counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
   counted_->CountAsUpload();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
-  session_.emplace(shared_.state, std::move(identity), peer_);
+  session_.emplace(shared_.state, std::move(identity), peer_,
+                   access::CertificateExpiryUnixNs(*context_.auth_context()));
   registered_ = true;
   queue_.Add(this);
   if (queue_.draining()) {

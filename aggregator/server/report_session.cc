@@ -70,7 +70,8 @@ std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& reques
   unanswered_ += static_cast<std::uint64_t>(request.frames_size());
   record.acknowledged_sequence.store(answer_.acknowledged_sequence(), std::memory_order_relaxed);
   record.dropped_frames.store(request.dropped_frames(), std::memory_order_relaxed);
-  record.last_frame_unix_ns.store(now.unix_ns, std::memory_order_relaxed);
+  if (request.frames_size() > 0) record.last_frame_unix_ns.store(now.unix_ns, std::memory_order_relaxed);
+  if (request.has_status()) record.TakeStatus(request.status(), now.unix_ns);
   return std::nullopt;
 }
 
@@ -138,6 +139,7 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
   admitted_ = std::move(sources);
   declared_ = std::move(declared);
   membership_ = *std::move(membership);
+  membership_.record->Identify(identity_ ? identity_->name : "", certificate_expires_unix_ns_);
   return std::nullopt;
 }
 

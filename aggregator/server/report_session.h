@@ -25,10 +25,14 @@ class ReportSession {
   // The limit of one message: frames, i.e. slots of one source. Bounds the answer to one message.
   static constexpr int kMaxFrames = 1024;
 
-  // The state outlives the session. `identity`: whose certificate it is, with TLS. `peer`: whose share of
-  // places the node uses (Fleet).
-  ReportSession(publish::AggregatorState& state, std::optional<access::Peer> identity, std::string peer = "")
-      : state_(state), identity_(std::move(identity)), peer_(std::move(peer)) {}
+  // The state outlives the session. `identity`: whose certificate it is, with TLS, and when that expires.
+  // `peer`: whose share of places the node uses (Fleet).
+  ReportSession(publish::AggregatorState& state, std::optional<access::Peer> identity, std::string peer = "",
+                std::int64_t certificate_expires_unix_ns = 0)
+      : state_(state),
+        identity_(std::move(identity)),
+        peer_(std::move(peer)),
+        certificate_expires_unix_ns_(certificate_expires_unix_ns) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
@@ -90,6 +94,7 @@ class ReportSession {
   publish::AggregatorState& state_;
   const std::optional<access::Peer> identity_;
   const std::string peer_;
+  const std::int64_t certificate_expires_unix_ns_;
   publish::Site* site_ = nullptr;  // set with the admission, as the next four
   std::string node_;
   std::vector<Source> admitted_;  // by the index in frames

@@ -97,6 +97,27 @@ TEST_F(ReportSessionTest, TakesAFrameAndAcknowledgesIt) {
   EXPECT_EQ(state_.sites.Find("lab")->engine().counters().frames_accepted, 1u);
 }
 
+TEST_F(ReportSessionTest, KeepsWhatTheNodeSaysOfItself) {
+  session_.emplace(state_, access::Peer{"board"}, "board", 99);
+  Greet();
+  v1::ReportRequest request;
+  request.mutable_status()->set_version("1.2.3");
+  request.mutable_status()->set_held_frames(4);
+  ASSERT_FALSE(Take(request).has_value());
+  v1::Node node = state_.fleet.List("lab").at(0);
+  EXPECT_EQ(node.status().version(), "1.2.3");
+  EXPECT_EQ(node.status_unix_ns(), kNowNs);
+  EXPECT_EQ(node.identity(), "board");
+  EXPECT_EQ(node.certificate_expires_unix_ns(), 99);
+  EXPECT_EQ(node.last_frame_unix_ns(), 0) << "a status is no frame";
+  // A node that says it all the time costs no more than one that says it twice a second.
+  request.mutable_status()->set_held_frames(5);
+  ASSERT_FALSE(Take(request).has_value());
+  EXPECT_EQ(state_.fleet.List("lab").at(0).status().held_frames(), 4u);
+  ASSERT_FALSE(session_->Take(request, {kNowNs, kNowNs + 500'000'000}, fused_).has_value());
+  EXPECT_EQ(state_.fleet.List("lab").at(0).status().held_frames(), 5u);
+}
+
 TEST_F(ReportSessionTest, RefusesAFrameBeforeTheHello) {
   EXPECT_EQ(Take(Frame(1))->fault, StreamFault::kHelloMissing);
 }

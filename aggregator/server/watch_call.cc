@@ -37,13 +37,20 @@ void WatchCall::OnStarted(bool ok) {
     return End(absl::InvalidArgumentError(
         fmt::format("max_rate_hz: {}, expected 0 (every slot) or a positive rate", request_.max_rate_hz())));
   }
+  publish::SlotSelection selection{.subjects = {request_.subjects().begin(), request_.subjects().end()},
+                                   .contributions = {}};
+  if (request_.has_contributions()) selection.contributions = request_.contributions();
+  absl::StatusOr<std::unique_ptr<publish::SlotView>> view =
+      publish::SlotView::Create(site_->engine(), std::move(selection));
+  if (!view.ok()) return End(view.status());
+  view_ = *std::move(view);
   registered_ = queue_.Add(this);
   if (!registered_) return End(absl::ResourceExhaustedError("too many Watch streams"));
   // The policy may have changed since the gate admitted the call.
   if (absl::Status status = StillAdmitted(); !status.ok()) return End(std::move(status));
   {
     const runtime::MutexLock lock(mutex_);
-    pending_.emplace(request_.max_rate_hz());
+    pending_.emplace(request_.max_rate_hz(), request_.has_contributions());
     writing_ = true;
   }
   site_->feed().Add(shared_from_this());
@@ -81,7 +88,7 @@ void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
 
 void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more) {
   const std::int64_t began_ns = shared_.state.clock.SteadyNs();
-  wire::SlotToWire(slot, *response_.mutable_slot());
+  view_->Write(slot, response_);
   response_.set_skipped_slots(skipped);
   if (described_) {
     wire::ClearDescription(response_);
@@ -134,7 +141,9 @@ void WatchCall::CheckAccess() {
   {
     const runtime::MutexLock lock(mutex_);
     if (ending_) return;
-    if (pending_) pending_.emplace(request_.max_rate_hz());  // what waits is not for it any more
+    if (pending_)
+      pending_.emplace(request_.max_rate_hz(),
+                       request_.has_contributions());  // what waits is not for it any more
     revoked_ = true;
   }
   End(std::move(status));

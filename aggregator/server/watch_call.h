@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "aggregator/publish/slot_feed.h"
+#include "aggregator/publish/slot_view.h"
 #include "aggregator/publish/watch_queue.h"
 #include "aggregator/server/counted_call.h"
 #include "aggregator/server/ingest_queue.h"
@@ -74,8 +75,9 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   bool revoked_ GUARDED_BY(mutex_) = false;
   bool done_ GUARDED_BY(mutex_) = false;
 
-  estimate::FusedSlot next_;    // reused; belongs to the writer, as do those below
-  v1::WatchResponse response_;  // reused
+  std::unique_ptr<publish::SlotView> view_;  // the writer's
+  estimate::FusedSlot next_;                 // reused; belongs to the writer, as do those below
+  v1::WatchResponse response_;               // reused
   bool described_ = false;
 
   Completion started_ = [this](bool ok) { OnStarted(ok); };

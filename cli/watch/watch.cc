@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/watch/truth.h"
 #include "cli/watch/watch_statistics.h"
 #include "core/link/watcher.h"
 #include "core/runtime/clock.h"
@@ -23,6 +22,7 @@
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
+#include "core/truth/truth.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -49,7 +49,7 @@ class WatchSession {
     std::string aggregator;
   };
 
-  WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, Truth truth)
+  WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, truth::Truth truth)
       : options_(std::move(options)), channel_(std::move(channel)), statistics_(std::move(truth)) {
     latest_.site.name = options_.watch.site;
     thread_ = std::jthread([this] { Run(); });
@@ -178,7 +178,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void Show(WatchView view, const Truth& truth) {
+  void Show(WatchView view, const truth::Truth& truth) {
     if (quiet_) return;
     const double elapsed_s = view.figures.seconds - second_.seconds;
     if (elapsed_s >= 1) {
@@ -206,13 +206,22 @@ class Screen {
   double next_line_s_ = 0;
 };
 
+absl::StatusOr<truth::Truth> TruthOf(const std::string& description) {
+  absl::StatusOr<truth::Truth> truth = truth::OpenTruth(description);
+  // What is typed is at fault, not a file.
+  if (!truth.ok() && truth::IsSimulation(description)) {
+    return UsageError(absl::StrCat("truth: ", truth.status().message()));
+  }
+  return truth;
+}
+
 absl::Status Watch(const WatchArguments& arguments) {
   runtime::BlockSignals();
   RETURN_IF_ERROR(CheckOutput(arguments.summary));
   WatchSession::Options options = arguments.session;
-  Truth truth;
+  truth::Truth truth;
   if (!arguments.truth.empty()) {
-    ASSIGN_OR_RETURN(truth, OpenTruth(arguments.truth));
+    ASSIGN_OR_RETURN(truth, TruthOf(arguments.truth));
   }
   if (options.watch.site.empty()) {
     ASSIGN_OR_RETURN(

@@ -42,10 +42,10 @@ struct Judgement {
 
 // Nothing where the truth is not known, or the estimate is no position.
 std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, estimate::SlotLength length,
-                                       std::size_t subject, const Truth& truth) {
+                                       std::size_t subject, const truth::Truth& truth) {
   if (slot.dimension == 0 || !truth) return std::nullopt;
-  const TrueState state = truth(slot.subjects[subject], slot.epoch, length);
-  const auto* const at = std::get_if<PlanePosition>(&state);
+  const truth::TrueState state = truth(slot.subjects[subject], slot.epoch, length);
+  const auto* const at = std::get_if<truth::PlanePosition>(&state);
   if (at == nullptr) return std::nullopt;
   const float* mean = &slot.means[subject * slot.dimension];
   const float* factor = &slot.cholesky[subject * estimate::TriangleSize(slot.dimension)];
@@ -64,9 +64,9 @@ std::span<const float> LogProbabilities(const wire::WatchedSlot& slot, std::size
 
 // The true class as an index into the site's. Nothing where it is not known or not one of the site's.
 std::optional<std::size_t> TrueClass(const wire::WatchedSlot& slot, const wire::SiteDescription& site,
-                                     std::size_t subject, const Truth& truth) {
+                                     std::size_t subject, const truth::Truth& truth) {
   if (slot.classes == 0 || !truth) return std::nullopt;
-  const TrueState state = truth(slot.subjects[subject], slot.epoch, site.slot);
+  const truth::TrueState state = truth(slot.subjects[subject], slot.epoch, site.slot);
   const auto* const name = std::get_if<std::string_view>(&state);
   if (name == nullptr) return std::nullopt;
   const auto found = std::ranges::find(site.classes, *name);
@@ -102,7 +102,7 @@ std::string SourcesCell(const WatchView& view, std::size_t subject) {
   return fmt::format("{}/{}", ContributorCount(view.slot, subject), view.site.leaves.size());
 }
 
-std::string PositionRow(const WatchView& view, const Truth& truth, std::size_t subject) {
+std::string PositionRow(const WatchView& view, const truth::Truth& truth, std::size_t subject) {
   const wire::WatchedSlot& slot = view.slot;
   const float* mean = &slot.means[subject * slot.dimension];
   const double y = slot.dimension > 1 ? double{mean[1]} : 0.0;
@@ -114,7 +114,7 @@ std::string PositionRow(const WatchView& view, const Truth& truth, std::size_t s
 }
 
 // The two classes that are likeliest.
-std::string ClassRow(const WatchView& view, const Truth& truth, std::size_t subject) {
+std::string ClassRow(const WatchView& view, const truth::Truth& truth, std::size_t subject) {
   const wire::WatchedSlot& slot = view.slot;
   const std::span<const float> logs = LogProbabilities(slot, subject);
   std::size_t best = 0;
@@ -229,7 +229,7 @@ std::string FiguresLine(const WatchFigures& figures) {
   return line.dump();
 }
 
-std::vector<std::string> TableLines(const WatchView& view, const Truth& truth) {
+std::vector<std::string> TableLines(const WatchView& view, const truth::Truth& truth) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("site {}   epoch {}   latency {:.0f} us   {}", view.site.name, view.slot.epoch,
                               view.latency_us, view.note));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/watch/class_judgement.h"
-#include "cli/watch/truth.h"
 #include "core/runtime/latency.h"
+#include "core/truth/truth.h"
 #include "core/wire/convert.h"
 
 namespace tributary::cli {
@@ -42,7 +42,7 @@ struct WatchFigures {
 // One thread's.
 class WatchStatistics {
  public:
-  explicit WatchStatistics(Truth truth) : truth_(std::move(truth)) {}
+  explicit WatchStatistics(truth::Truth truth) : truth_(std::move(truth)) {}
 
   void Add(const wire::WatchedSlot& slot, const wire::SiteDescription& site, std::int64_t received_unix_ns,
            std::int64_t received_steady_ns);
@@ -50,7 +50,7 @@ class WatchStatistics {
   WatchFigures figures() const;
 
  private:
-  const Truth truth_;
+  const truth::Truth truth_;
   WatchFigures totals_;  // counts only
   std::uint64_t first_fused_ = 0;
   std::int64_t first_steady_ns_ = 0;
@@ -76,7 +76,7 @@ struct WatchView {
 };
 
 // Lines without line breaks.
-std::vector<std::string> TableLines(const WatchView& view, const Truth& truth);
+std::vector<std::string> TableLines(const WatchView& view, const truth::Truth& truth);
 
 // The same in one line, for where there is no terminal.
 std::string FiguresText(const WatchView& view);

@@ -17,9 +17,9 @@ namespace tributary::cli {
 namespace {
 
 // Positions for even subjects, classes for every third of the odd ones.
-TrueState AtOrigin(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) {
+truth::TrueState AtOrigin(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) {
   if (slot.StartNs(epoch) < 0) std::abort();
-  if (subject % 2 == 0) return PlanePosition{0.0, 0.0};
+  if (subject % 2 == 0) return truth::PlanePosition{0.0, 0.0};
   if (subject % 3 == 0) return "BPSK";
   return {};
 }

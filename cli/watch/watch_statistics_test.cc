@@ -11,9 +11,9 @@ namespace tributary::cli {
 namespace {
 
 // Everybody stands at the origin; nobody knows where subject 99 is.
-TrueState AtOrigin(std::uint32_t subject, estimate::Epoch, estimate::SlotLength) {
+truth::TrueState AtOrigin(std::uint32_t subject, estimate::Epoch, estimate::SlotLength) {
   if (subject == 99) return {};
-  return PlanePosition{0.0, 0.0};
+  return truth::PlanePosition{0.0, 0.0};
 }
 
 class WatchStatisticsTest : public ::testing::Test {
@@ -73,8 +73,8 @@ TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
 }
 
 // A subject walks along x by a metre a second.
-TrueState Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength slot) {
-  return PlanePosition{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
+truth::TrueState Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength slot) {
+  return truth::PlanePosition{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
 }
 
 TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
@@ -122,7 +122,7 @@ TEST_F(WatchStatisticsTest, JudgesASlotTheFirstTimeOnly) {
 }
 
 TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
-  WatchStatistics blind(Truth{});
+  WatchStatistics blind(truth::Truth{});
   blind.Add(Slot(1, 1), site_, 2000, 2000);
   const auto summary = nlohmann::json::parse(FiguresLine(blind.figures()));
   EXPECT_FALSE(summary.contains("mean_error_cm"));
@@ -161,7 +161,7 @@ TEST_F(WatchStatisticsTest, ShowsTheTwoLikeliestClassesOfASubject) {
 }
 
 // Everybody sends QPSK.
-TrueState Qpsk(std::uint32_t, estimate::Epoch, estimate::SlotLength) { return "QPSK"; }
+truth::TrueState Qpsk(std::uint32_t, estimate::Epoch, estimate::SlotLength) { return "QPSK"; }
 
 TEST_F(WatchStatisticsTest, JudgesClassesByTheNameOfTheTrueOne) {
   WatchStatistics statistics(Qpsk);

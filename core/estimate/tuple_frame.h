@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
@@ -56,6 +59,33 @@ struct TupleFrame : SlotTuples {
   std::uint32_t source = 0;  // index in the sender's declaration
 };
 
+// What became of a source's tuple when its subject was fused.
+enum class TupleFate : std::uint8_t {
+  kFused,
+  kRedundant,  // left out: its leaves are in a larger contribution
+  kGated,      // left out: it disagrees too much with the others
+};
+
+// What one source says of a subject.
+struct SourceTuple {
+  std::string source;
+  std::int64_t captured_unix_ns = 0;
+  TupleFate fate = TupleFate::kFused;
+  // How far it lies from the fusion of the others: normalised innovation squared, or with classes the
+  // logarithm of the surprise. Unset without an independent other.
+  std::optional<double> innovation = {};
+  std::vector<float> mean = {};               // [d], m
+  std::vector<float> cholesky = {};           // [d(d+1)/2], m
+  std::vector<float> log_probabilities = {};  // [c]: what it says alone, with the site's prior
+};
+
+// All that was said of a subject in a slot, in the order of arrival.
+struct SubjectTuples {
+  std::uint32_t subject = 0;
+  std::optional<double> gate = {};  // the largest innovation that is admitted; unset: any
+  std::vector<SourceTuple> tuples = {};
+};
+
 // One fused slot of a site, as watchers and a parent receive it. Rows are in the frames' order if all frames
 // of the slot list the same subjects in the same order, else in ascending order of the subject.
 struct FusedSlot : SlotTuples {
@@ -66,6 +96,8 @@ struct FusedSlot : SlotTuples {
   // only one contributed.
   std::vector<float> consistency;
   std::vector<float> velocities;  // [n × d], m/s; empty unless the site tracks its subjects
+  // What was said of the subjects that somebody asks for; null: of none that is in the slot.
+  std::shared_ptr<const std::vector<SubjectTuples>> contributions;
 };
 
 }  // namespace tributary::estimate

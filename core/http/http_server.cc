@@ -183,8 +183,9 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void NextEvent() {
-    if (std::optional<std::string> data = events_->next()) {
-      return WriteEvent(fmt::format("data: {}\n\n", *data));
+    if (const std::optional<HttpEvent> event = events_->next()) {
+      const std::string id = event->id.empty() ? "" : fmt::format("id: {}\n", event->id);
+      return WriteEvent(fmt::format("{}data: {}\n\n", id, event->data));
     }
     if (std::chrono::steady_clock::now() - last_write_ > kKeepAlive) return WriteEvent(":\n\n");
     WaitForEvent();

@@ -59,12 +59,17 @@ HttpResponse HttpJson(const std::string& json, int status = 200);
 // The answer to every fault, of the server and of handlers: {"error": "what is wrong"}, application/json.
 HttpResponse HttpProblem(int status, std::string_view error);
 
-// Server-sent events: every `interval`, `next` returns the data of one event (without line breaks), or
-// nothing. The server does not call it while the client still reads the previous event, so a slow reader gets
-// the latest.
+// One server-sent event; both texts without line breaks.
+struct HttpEvent {
+  std::string data;
+  std::string id = {};  // a reader that connects again sends it in the header Last-Event-ID; empty: none
+};
+
+// Server-sent events: every `interval`, `next` returns one event or nothing. The server does not call it
+// while the client still reads the previous event, so a slow reader gets the latest.
 struct HttpEventStream {
   std::chrono::microseconds interval{100'000};
-  std::function<std::optional<std::string>()> next;
+  std::function<std::optional<HttpEvent>()> next;
 };
 
 using HttpAnswer = std::variant<HttpResponse, HttpEventStream>;

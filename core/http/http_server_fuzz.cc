@@ -25,7 +25,7 @@ HttpServer& Server() {
     made.Route("/api/v1/runs/", [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; },
                {"rounds", "before"});
     made.Route("/api/v1/events", [](const HttpRequest&) {
-      return HttpEventStream{.next = [] { return std::optional<std::string>("{}"); }};
+      return HttpEventStream{.next = [] { return std::optional(HttpEvent{"{}", "1"}); }};
     });
     if (!made.Start("127.0.0.1:0").ok()) std::abort();
     return made;

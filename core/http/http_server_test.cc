@@ -50,8 +50,10 @@ class HttpServerTest : public ::testing::Test {
     server_->Route("/unchanged", [](const HttpRequest&) { return HttpResponse{.status = 304, .body = ""}; });
     server_->Route("/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); });
     server_->Route("/events", [](const HttpRequest&) {
-      return HttpEventStream{std::chrono::milliseconds(10),
-                             [n = 0]() mutable -> std::optional<std::string> { return std::to_string(n++); }};
+      return HttpEventStream{std::chrono::milliseconds(10), [n = 0]() mutable -> std::optional<HttpEvent> {
+                               const std::string number = std::to_string(n++);
+                               return HttpEvent{number, "slot-" + number};
+                             }};
     });
     ASSERT_TRUE(server_->Start("127.0.0.1:0").ok());
   }
@@ -226,7 +228,7 @@ TEST_F(HttpServerTest, StreamsEventsUntilTheReaderGoes) {
     std::string answer;
     asio::read_until(reader, asio::dynamic_buffer(answer), "data: 2\n\n");
     EXPECT_THAT(answer, HasSubstr("Content-Type: text/event-stream"));
-    EXPECT_THAT(answer, HasSubstr("data: 0\n\ndata: 1\n\ndata: 2\n\n"));
+    EXPECT_THAT(answer, HasSubstr("id: slot-0\ndata: 0\n\nid: slot-1\ndata: 1\n\nid: slot-2\ndata: 2\n\n"));
     EXPECT_EQ(server_->counters().open_streams, 1u);
   }
   // The next event cannot be written and ends the stream.

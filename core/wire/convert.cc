@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "core/estimate/categorical.h"
@@ -21,6 +22,18 @@ void CopyToWire(const Values& values, Field* field) {
 template <typename Field, typename Values>
 void CopyFromWire(const Field& field, Values& values) {
   values.assign(field.begin(), field.end());
+}
+
+v1::ContributionFate FateToWire(estimate::TupleFate fate) {
+  switch (fate) {
+    case estimate::TupleFate::kFused:
+      return v1::CONTRIBUTION_FATE_FUSED;
+    case estimate::TupleFate::kRedundant:
+      return v1::CONTRIBUTION_FATE_REDUNDANT;
+    case estimate::TupleFate::kGated:
+      return v1::CONTRIBUTION_FATE_GATED;
+  }
+  return v1::CONTRIBUTION_FATE_UNSPECIFIED;
 }
 
 // What a frame and a fused slot share.
@@ -119,6 +132,27 @@ void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire) {
   TuplesToWire(slot, wire);
   CopyToWire(slot.consistency, wire.mutable_consistency());
   CopyToWire(slot.velocities, wire.mutable_velocities());
+}
+
+bool ContributionsToWire(const estimate::FusedSlot& slot, std::uint32_t subject,
+                         v1::SubjectContributions& wire) {
+  wire.Clear();
+  if (slot.contributions == nullptr) return false;
+  const auto said = std::ranges::find(*slot.contributions, subject, &estimate::SubjectTuples::subject);
+  if (said == slot.contributions->end()) return false;
+  wire.set_subject(subject);
+  wire.set_gate(said->gate.value_or(0));
+  for (const estimate::SourceTuple& tuple : said->tuples) {
+    v1::Contribution& contribution = *wire.add_contributions();
+    contribution.set_source(tuple.source);
+    contribution.set_captured_unix_ns(tuple.captured_unix_ns);
+    contribution.set_fate(FateToWire(tuple.fate));
+    contribution.set_innovation(tuple.innovation.value_or(0));
+    CopyToWire(tuple.mean, contribution.mutable_mean());
+    CopyToWire(tuple.cholesky, contribution.mutable_cholesky());
+    CopyToWire(tuple.log_probabilities, contribution.mutable_log_probabilities());
+  }
+  return true;
 }
 
 void DescriptionToWire(const SiteDescription& site, v1::WatchResponse& wire) {

@@ -43,6 +43,10 @@ std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits&
 // Overwrites `wire`, reuses its memory.
 void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire);
 
+// Overwrites `wire`. The subject's, of the slot's contributions; false if the slot has none.
+bool ContributionsToWire(const estimate::FusedSlot& slot, std::uint32_t subject,
+                         v1::SubjectContributions& wire);
+
 // What a site's fused slots consist of: said in the first response of a Watch stream.
 struct SiteDescription {
   std::string name;

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tributary::wire {
@@ -23,17 +24,19 @@ bool CountFields(CodedInputStream& input, std::size_t& left) {
 }  // namespace
 
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
-                   NestedFields nested) {
+                   std::array<NestedFields, 2> nested) {
   CodedInputStream input(&message);
   std::size_t fields = 0;
   while (const std::uint32_t tag = input.ReadTag()) {
     if (++fields > limit) return true;
-    if (WireFormatLite::GetTagFieldNumber(tag) == nested.number &&
+    const auto counted =
+        std::ranges::find(nested, WireFormatLite::GetTagFieldNumber(tag), &NestedFields::number);
+    if (counted != nested.end() &&
         WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       int bytes = 0;
       if (!input.ReadVarintSizeAsInt(&bytes)) break;
       const CodedInputStream::Limit end = input.PushLimit(bytes);
-      if (!CountFields(input, nested.limit)) return true;
+      if (!CountFields(input, counted->limit)) return true;
       if (!input.Skip(input.BytesUntilLimit())) break;
       input.PopLimit(end);
       continue;

@@ -3,6 +3,7 @@
 
 #include <google/protobuf/io/zero_copy_stream.h>
 
+#include <array>
 #include <cstddef>
 
 namespace tributary::wire {
@@ -17,6 +18,6 @@ struct NestedFields {
 // bytes on the wire can become a submessage or an unknown field of a hundred in memory, and reused messages
 // keep it. Reading the tags alone bounds that.
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
-                   NestedFields nested = {});
+                   std::array<NestedFields, 2> nested = {});
 
 }  // namespace tributary::wire

@@ -12,7 +12,7 @@ namespace {
 
 bool HasMore(const std::string& bytes, std::size_t limit, NestedFields nested = {}) {
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  return HasMoreFields(stream, limit, nested);
+  return HasMoreFields(stream, limit, {{nested}});
 }
 
 constexpr int kFrames = v1::ReportRequest::kFramesFieldNumber;

@@ -39,7 +39,22 @@ dimension = 2
 sources = ["south", "east", "north", "west"]
 max_subjects = $subjects
 deadline_ms = $deadline_ms
+truth = "room:seed=1"
+[site.room]
+bounds = [-5.0, -5.0, 5.0, 5.0]
+walls = [-5.0, -5.0, 5.0, -5.0,  5.0, -5.0, 5.0, 5.0,  5.0, 5.0, -5.0, 5.0,  -5.0, 5.0, -5.0, -5.0]
 TOML
+panel_x=(0.0 5.0 0.0 -5.0)
+panel_y=(-5.0 0.0 5.0 0.0)
+for i in "${!walls[@]}"; do
+  cat >>"$work/aggregator.toml" <<TOML
+[[site.room.panel]]
+source = "${walls[$i]}"
+x_m = ${panel_x[$i]}
+y_m = ${panel_y[$i]}
+orientation_deg = $((i * 90)).0
+TOML
+done
 for i in "${!walls[@]}"; do
   cat >"$work/${walls[$i]}.toml" <<TOML
 node = "${walls[$i]}"

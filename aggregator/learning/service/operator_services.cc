@@ -239,10 +239,9 @@ class RunService final : public v1::RunService::CallbackService {
     return StartRunCall::Make(coordinator_, *context, response)->Start();
   }
 
-  UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest*,
+  UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest* request,
                          v1::ListRunsResponse* response) override {
-    return AnswerCall<v1::ListRunsResponse>(*context, learning::ListRuns(coordinator_.board(), relay_),
-                                            *response);
+    return AnswerCall(*context, learning::ListRuns(coordinator_.board(), relay_, *request), *response);
   }
 
   UnaryReactor* GetRun(ServerContext* context, const v1::GetRunRequest* request,

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/run/messages.h"
+#include "core/http/query.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
@@ -80,6 +81,17 @@ absl::Status ReadCount(const http::HttpRequest& request, const std::string& key,
   return absl::OkStatus();
 }
 
+http::HttpResponse RunsPage(const RunBoard& board, const Relay* relay, const http::HttpRequest& request) {
+  const absl::StatusOr<std::uint64_t> limit =
+      http::IntegerParameter(request, "limit", kDefaultPage, 1, kLargestPage);
+  if (!limit.ok()) return Problem(limit.status());
+  v1::ListRunsRequest wanted;
+  wanted.set_after_run(request.Parameter("after_run"));
+  wanted.set_limit(static_cast<std::uint32_t>(*limit));
+  const absl::StatusOr<v1::ListRunsResponse> runs = ListRuns(board, relay, wanted);
+  return runs.ok() ? Answer(*runs) : Problem(runs.status());
+}
+
 }  // namespace
 
 v1::Model ModelMessage(const std::string& run, const store::ModelRecord& record, bool current) {
@@ -130,9 +142,22 @@ absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
   return response;
 }
 
-v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay) {
+absl::StatusOr<v1::ListRunsResponse> ListRuns(const RunBoard& board, const Relay* relay,
+                                              const v1::ListRunsRequest& request) {
+  const RunBoard::Records runs = board.Runs();
+  auto next = runs.begin();
+  if (!request.after_run().empty()) {
+    next =
+        std::ranges::find(runs, request.after_run(), [](const auto& record) { return record->run.name(); });
+    if (next == runs.end()) return NoSuchRun(request.after_run());
+    ++next;
+  }
   v1::ListRunsResponse response;
-  for (const auto& record : board.Runs()) *response.add_runs() = record->run;
+  const std::size_t page = request.limit() == 0 ? runs.size() : std::min(request.limit(), kLargestPage);
+  for (; next != runs.end() && static_cast<std::size_t>(response.runs_size()) < page; ++next) {
+    *response.add_runs() = (*next)->run;
+  }
+  response.set_more(next != runs.end());
   if (relay != nullptr) *response.mutable_parent() = ParentMessage(*relay);
   return response;
 }
@@ -149,7 +174,8 @@ absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& reque
 
 void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* relay) {
   server.Route("/api/v1/runs",
-               [&board, relay](const http::HttpRequest&) { return Answer(ListRuns(board, relay)); });
+               [&board, relay](const http::HttpRequest& request) { return RunsPage(board, relay, request); },
+               {"after_run", "limit"});
   server.Route("/api/v1/runs/",
                [&board](const http::HttpRequest& request) {
                  const absl::StatusOr<v1::GetRunRequest> wanted = GetRunRequestOf(request);
@@ -163,7 +189,9 @@ void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* 
 void AddRoutesWithoutRuns(http::HttpServer& server) {
   for (const char* path : {"/api/v1/runs", "/api/v1/runs/"}) {
     server.Route(path, [](const http::HttpRequest&) -> http::HttpAnswer {
-      return http::HttpProblem(404, "runs need [federation] in the aggregator's configuration");
+      return http::HttpProblem(404,
+                               "runs are switched off: add [federation] with store = \"FOLDER\" to the "
+                               "aggregator's configuration and restart it");
     });
   }
 }

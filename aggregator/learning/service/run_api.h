@@ -25,10 +25,12 @@ inline constexpr std::size_t kMaxHistoryBytes = std::size_t{2} << 20;
 absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::GetRunRequest& request);
 absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
                                                   const v1::ListModelsRequest& request);
-// `relay`: null if there is no parent.
-v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay);
+// `relay`: null if there is no parent. NotFound: no run of the name to go on after.
+absl::StatusOr<v1::ListRunsResponse> ListRuns(const RunBoard& board, const Relay* relay,
+                                              const v1::ListRunsRequest& request);
 
-// GET /api/v1/runs          ListRunsResponse; `parent` only with `relay`
+// GET /api/v1/runs          ListRunsResponse; `parent` only with `relay`; the query has the fields of
+//                           ListRunsRequest
 // GET /api/v1/runs/{run}    GetRunResponse; the query has the other fields of GetRunRequest; 400 a bad value,
 //                           404 unknown run
 // Board and relay outlive the server.

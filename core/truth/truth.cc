@@ -1,4 +1,4 @@
-#include "cli/watch/truth.h"
+#include "core/truth/truth.h"
 
 #include <cstdint>
 #include <numeric>
@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "cli/failure.h"
 #include "core/estimate/slot_stride.h"
 #include "core/radio/emitter.h"
 #include "core/radio/modulation.h"
@@ -20,24 +19,24 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
-namespace tributary::cli {
+namespace tributary::truth {
 namespace {
 
-constexpr absl::string_view kRoomPrefix = "room:";
-constexpr absl::string_view kGeneratorPrefix = "generator:";
+constexpr absl::string_view kRoom = "room";
+constexpr absl::string_view kGenerator = "generator";
 constexpr absl::string_view kRoomExpected = "room:seed=N or room:seed=N,snapshots=N";
 constexpr absl::string_view kGeneratorExpected =
     "generator:seed=N,rate_hz=HZ, and frames_per_emission=N or count=N where the source has them";
 
-// Reads "key=value,key=value" by `read`, which gives false for what it does not know. Errors: UsageError with
-// `expected`.
+// Reads "key=value,key=value" by `read`, which gives false for what it does not know. Errors:
+// InvalidArgument with `expected`.
 template <typename Read>
 absl::Status ReadSettings(absl::string_view settings, absl::string_view expected, const Read& read) {
   for (absl::string_view setting : absl::StrSplit(settings, ',', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(setting, absl::MaxSplits('=', 1));
     if (!read(parts.first, parts.second)) {
-      return UsageError(absl::StrCat("truth: \"", setting, "\" is not known; expected ", expected));
+      return absl::InvalidArgumentError(absl::StrCat("\"", setting, "\" is not known; expected ", expected));
     }
   }
   return absl::OkStatus();
@@ -69,7 +68,7 @@ absl::StatusOr<Truth> OpenGenerator(absl::string_view settings) {
             options.frames_per_emission > 0);
   };
   RETURN_IF_ERROR(ReadSettings(settings, kGeneratorExpected, read));
-  if (rate_hz == 0) return UsageError("truth: the generator needs rate_hz, that of the source");
+  if (rate_hz == 0) return absl::InvalidArgumentError("the generator needs rate_hz, that of the source");
   return [options, rate_hz, count](std::uint32_t subject, estimate::Epoch epoch,
                                    estimate::SlotLength slot) -> TrueState {
     const absl::StatusOr<std::uint64_t> stride = estimate::SlotStride(rate_hz, slot);
@@ -81,17 +80,28 @@ absl::StatusOr<Truth> OpenGenerator(absl::string_view settings) {
 
 }  // namespace
 
+bool IsSimulation(absl::string_view description) {
+  return description == kRoom || description == kGenerator ||
+         absl::StartsWith(description, absl::StrCat(kRoom, ":")) ||
+         absl::StartsWith(description, absl::StrCat(kGenerator, ":"));
+}
+
+absl::StatusOr<Truth> Simulation(absl::string_view description) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(description, absl::MaxSplits(':', 1));
+  const auto& [kind, settings] = parts;
+  if (!IsSimulation(description)) {
+    return absl::InvalidArgumentError(absl::StrCat("expected ", kRoomExpected, "; or ", kGeneratorExpected));
+  }
+  if (settings.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", description, "\" needs settings: ", kind == kRoom ? kRoomExpected : kGeneratorExpected));
+  }
+  return kind == kRoom ? OpenRoom(settings) : OpenGenerator(settings);
+}
+
 absl::StatusOr<Truth> OpenTruth(const std::string& description) {
-  if (absl::StartsWith(description, kRoomPrefix)) {
-    return OpenRoom(absl::StripPrefix(description, kRoomPrefix));
-  }
-  if (absl::StartsWith(description, kGeneratorPrefix)) {
-    return OpenGenerator(absl::StripPrefix(description, kGeneratorPrefix));
-  }
-  if (description == "room" || description == "generator") {
-    return UsageError(absl::StrCat("truth: \"", description, "\" needs settings: ",
-                                   description == "room" ? kRoomExpected : kGeneratorExpected));
-  }
+  if (IsSimulation(description)) return Simulation(description);
   ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(description));
   ASSIGN_OR_RETURN(const auto capture, WithContext(description, scene::MotionCapture::Parse(csv)));
   // Samples of a recording lie anywhere in their slot: its middle is off by half a slot at most.
@@ -104,4 +114,4 @@ absl::StatusOr<Truth> OpenTruth(const std::string& description) {
   };
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::truth

@@ -1,4 +1,5 @@
-// Where the subjects really are, or of which class, for judging what was fused.
+// Where the subjects really are, or of which class, for judging what was fused: by the seed of a simulation,
+// or from motion capture.
 #pragma once
 
 #include <array>
@@ -9,9 +10,10 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary::cli {
+namespace tributary::truth {
 
 // x, y in the site's frame, m.
 using PlanePosition = std::array<double, 2>;
@@ -24,11 +26,17 @@ using TrueState = std::variant<std::monostate, PlanePosition, std::string_view>;
 using Truth =
     std::function<TrueState(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot)>;
 
+// Whether the truth is a simulation's, by the way in which it is described, and not a file's.
+bool IsSimulation(absl::string_view description);
+
 // "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. "generator:seed=1,rate_hz=50"
 // (and the other keys of an emitter source): the modulations of the simulated emitters; with "count=N",
-// subjects N + 1, N + 2, … are the emitters 1, 2, … again. Anything else: a CSV file of motion capture;
-// subjects are its tags. Errors: InvalidArgument for a key or number that is not known; as ReadFile and
+// subjects N + 1, N + 2, … are the emitters 1, 2, … again. Errors: InvalidArgument for a key or number that
+// is not known.
+absl::StatusOr<Truth> Simulation(absl::string_view description);
+
+// The same, or a CSV file of motion capture, whose tags are the subjects. Errors also as ReadFile and
 // MotionCapture::Parse.
 absl::StatusOr<Truth> OpenTruth(const std::string& description);
 
-}  // namespace tributary::cli
+}  // namespace tributary::truth

@@ -1,4 +1,4 @@
-#include "cli/watch/truth.h"
+#include "core/truth/truth.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "core/radio/emitter.h"
 #include "core/radio/modulation.h"
 
-namespace tributary::cli {
+namespace tributary::truth {
 namespace {
 
 const estimate::SlotLength kSlot = *estimate::SlotLength::FromMs(20);
@@ -58,7 +58,8 @@ TEST(TruthTest, AWrongDescriptionNamesWhatIsExpected) {
               ::testing::HasSubstr("is not known"));
   EXPECT_THAT(fault("room"), ::testing::HasSubstr("room:seed=N"));
   EXPECT_THAT(fault("generator"), ::testing::HasSubstr("generator:seed=N"));
+  EXPECT_THAT(std::string(Simulation("walk.csv").status().message()), ::testing::HasSubstr("room:seed=N"));
 }
 
 }  // namespace
-}  // namespace tributary::cli
+}  // namespace tributary::truth

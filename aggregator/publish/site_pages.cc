@@ -1,0 +1,166 @@
+#include "aggregator/publish/site_pages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "aggregator/publish/geojson.h"
+#include "aggregator/publish/site_flow.h"
+#include "core/http/query.h"
+#include "core/wire/convert.h"
+#include "core/wire/json.h"
+#include "tributary/v1/fleet.pb.h"
+
+namespace tributary::publish {
+namespace {
+
+constexpr std::uint64_t kDefaultPage = 100;
+constexpr std::uint64_t kLargestPage = 1'000;
+constexpr const char* kJson = "application/json";
+
+http::HttpResponse Print(const google::protobuf::Message& message) {
+  return http::HttpJson(wire::MessageJson(message));
+}
+
+http::HttpResponse NotThere(std::string_view why) { return http::HttpProblem(404, why); }
+
+void SetByReason(const fusion::ReasonCounts& counts,
+                 google::protobuf::Map<std::string, std::uint64_t>& reasons) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
+  }
+}
+
+void SetCounters(const fusion::FusionCounters& from, v1::SiteCounters& to) {
+  to.set_accepted_frames(from.frames_accepted);
+  to.set_refused_frames(fusion::Sum(from.frames_refused));
+  SetByReason(from.frames_refused, *to.mutable_refused_frames_by_reason());
+  to.set_accepted_tuples(from.tuples_accepted);
+  to.set_refused_tuples(fusion::Sum(from.tuples_refused));
+  SetByReason(from.tuples_refused, *to.mutable_refused_tuples_by_reason());
+  to.set_fused_tuples(from.tuples_fused);
+  to.set_complete_slots(from.slots_complete);
+  to.set_deadline_slots(from.slots_at_deadline);
+  to.set_evicted_slots(from.slots_evicted);
+  to.set_revisions(from.revisions);
+  to.set_open_slots(from.open_slots);
+}
+
+v1::Site SiteMessage(const fusion::FusionEngine& engine) {
+  const fusion::SiteConfig& config = engine.config();
+  v1::Site site;
+  site.set_name(config.name);
+  site.set_dimension(config.dimension);
+  site.mutable_classes()->Assign(config.classes.begin(), config.classes.end());
+  site.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
+  SetCounters(engine.counters(), *site.mutable_counters());
+  for (const fusion::SourceStatus& each : engine.sources()) {
+    v1::SiteSource& source = *site.add_sources();
+    source.set_name(each.name);
+    source.set_accepted_frames(each.frames_accepted);
+    source.set_refused_frames(each.frames_refused);
+    source.set_gated_tuples(each.tuples_gated);
+    source.set_last_epoch(each.last_epoch);
+    source.set_consistency(each.consistency);
+  }
+  for (const fusion::LeafStatus& each : engine.leaves()) {
+    v1::SiteLeaf& leaf = *site.add_leaves();
+    leaf.set_name(each.name);
+    leaf.set_missed_slots(each.missed_slots);
+    leaf.set_absent(each.absent);
+  }
+  return site;
+}
+
+http::HttpResponse LatestSlot(const AggregatorState&, const Site& site) {
+  const std::optional<BoardSlot> latest = site.board().Latest();
+  if (!latest) return {204, kJson, ""};
+  return Print(wire::SlotMessage(site.description(), latest->slot, latest->skipped));
+}
+
+http::HttpResponse Plan(const AggregatorState&, const Site& site) {
+  const std::shared_ptr<const SiteAccount> account = site.account();
+  if (account->room) return Print(*account->room);
+  return NotThere(
+      fmt::format("site \"{}\" has no plan: set [site.room] in the aggregator's configuration", site.name()));
+}
+
+http::HttpResponse Flow(const AggregatorState& state, const Site& site) {
+  return Print(FlowOf(site, state.fleet));
+}
+
+http::HttpResponse SubjectsOnEarth(const AggregatorState&, const Site& site) {
+  const std::shared_ptr<const SiteAccount> account = site.account();
+  if (!account->room || !account->room->has_origin()) {
+    return NotThere(
+        fmt::format("where site \"{}\" is on Earth is not known: set [site.room.origin] in the "
+                    "aggregator's configuration",
+                    site.name()));
+  }
+  if (site.engine().config().dimension < 2) {
+    return NotThere(fmt::format("site \"{}\" has no positions in a plane", site.name()));
+  }
+  const std::optional<BoardSlot> latest = site.board().Latest();
+  if (!latest) return {204, kJson, ""};
+  http::HttpResponse response =
+      http::HttpJson(SubjectsGeoJson(site.name(), account->room->origin(), latest->slot));
+  response.content_type = "application/geo+json";
+  return response;
+}
+
+struct Page {
+  std::string_view name;  // behind the site's
+  http::HttpResponse (*answer)(const AggregatorState&, const Site&);
+};
+constexpr std::array<Page, 3> kPages = {
+    {{"room", Plan}, {"flow", Flow}, {"subjects.geojson", SubjectsOnEarth}}};
+
+}  // namespace
+
+http::HttpResponse SitesPage(const SiteTable& sites, const http::HttpRequest& request) {
+  const absl::StatusOr<std::uint64_t> limit =
+      http::IntegerParameter(request, "limit", kDefaultPage, 1, kLargestPage);
+  if (!limit.ok()) return http::HttpProblem(400, std::string(limit.status().message()));
+  const std::string after = request.Parameter("after_site");
+  if (!after.empty() && sites.Find(after) == nullptr)
+    return NotThere(std::string(sites.Unknown(after).message()));
+  v1::ListSitesResponse response;
+  bool passed = after.empty();
+  for (const auto& site : sites.all()) {
+    if (!passed) {
+      passed = site->name() == after;
+    } else if (static_cast<std::uint64_t>(response.sites_size()) == *limit) {
+      response.set_more(true);
+      break;
+    } else {
+      *response.add_sites() = SiteMessage(site->engine());
+    }
+  }
+  return Print(response);
+}
+
+http::HttpResponse SitePage(const AggregatorState& state, const http::HttpRequest& request) {
+  // A site's name may have slashes.
+  if (const Site* site = state.sites.Find(request.rest)) return LatestSlot(state, *site);
+  const std::size_t slash = std::min(request.rest.rfind('/'), request.rest.size());
+  const std::string name = request.rest.substr(0, slash);
+  const Site* const site = state.sites.Find(name);
+  if (site == nullptr) return NotThere(std::string(state.sites.Unknown(name).message()));
+  const std::string_view page = std::string_view(request.rest).substr(slash + 1);
+  const auto found = std::ranges::find(kPages, page, &Page::name);
+  if (found == kPages.end()) {
+    return NotThere(
+        fmt::format("\"{}\" is no page of a site, which has room, flow and subjects.geojson", page));
+  }
+  return found->answer(state, *site);
+}
+
+}  // namespace tributary::publish

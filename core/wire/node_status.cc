@@ -1,0 +1,51 @@
+#include "core/wire/node_status.h"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "core/runtime/printable.h"
+
+namespace tributary::wire {
+namespace {
+
+std::string Shown(std::string_view text) {
+  std::string shown = runtime::Printable(text.substr(0, kMostStatusText));
+  for (char& c : shown) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  if (shown.size() <= kMostStatusText) return shown;
+  std::size_t end = kMostStatusText;
+  // Not inside of a character.
+  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
+  return shown.substr(0, end);
+}
+
+}  // namespace
+
+v1::NodeStatus BoundedStatus(const v1::NodeStatus& said) {
+  v1::NodeStatus status;
+  status.set_version(Shown(said.version()));
+  status.set_started_unix_ns(said.started_unix_ns());
+  status.set_offered_frames(said.offered_frames());
+  status.set_held_frames(said.held_frames());
+  status.set_held_bytes(said.held_bytes());
+  status.set_xclbin_uuid(Shown(said.xclbin_uuid()));
+  for (const v1::Sensor& sensor : said.sensors()) {
+    if (static_cast<std::size_t>(status.sensors_size()) == kMostSensors) break;
+    if (!std::isfinite(sensor.value())) continue;
+    v1::Sensor& kept = *status.add_sensors();
+    kept.set_name(Shown(sensor.name()));
+    kept.set_kind(v1::SensorKind_IsValid(sensor.kind()) ? sensor.kind() : v1::SENSOR_KIND_UNSPECIFIED);
+    kept.set_value(sensor.value());
+  }
+  status.set_last_error(Shown(said.last_error()));
+  status.set_last_error_unix_ns(said.last_error_unix_ns());
+  for (const std::string& problem : said.problems()) {
+    if (static_cast<std::size_t>(status.problems_size()) == kMostProblems) break;
+    status.add_problems(Shown(problem));
+  }
+  return status;
+}
+
+}  // namespace tributary::wire
