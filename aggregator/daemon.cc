@@ -17,6 +17,7 @@
 #include "aggregator/publish/page.h"
 #include "aggregator/publish/readiness.h"
 #include "core/http/http_server.h"
+#include "core/runtime/clock_discipline.h"
 #include "core/runtime/log.h"
 #include "core/runtime/memory_limit.h"
 #include "core/runtime/printable.h"
@@ -71,6 +72,7 @@ absl::Status Daemon::Start() {
   started_steady_ns_ = clock_.SteadyNs();
   state_.takes_streams = [server = server_.get()] { return server->serving(); };
   metrics_.AddProcessMetrics();
+  runtime::AddClockMetrics(metrics_);
   metrics_.AddCollector([this](runtime::Reading& reading) { Collect(reading); });
   if (absl::Status status = StartHttp(); !status.ok()) {
     said_what_was_served_ = true;  // nothing was: the cause is the only line

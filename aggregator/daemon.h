@@ -37,6 +37,8 @@ class Daemon {
   // Opens its ports. Errors: Unavailable (an address that cannot be bound; the message names the key).
   absl::Status Start();
 
+  runtime::Metrics& metrics() { return metrics_; }
+
   // Applies the settings that can change while running: the log level, each site's tuning and model digest,
   // who may do what, and the files of TLS. An error leaves everything as it was; files of TLS that are at
   // fault leave the certificates as they were (LiveTls).

@@ -1,7 +1,9 @@
 #include "aggregator/federation_host.h"
 
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "aggregator/learning/service/federation_metrics.h"
@@ -18,7 +20,7 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
       learning::Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value(),
                                     settings.max_model_bytes, settings.max_runs},
                                    clock));
-  auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
+  auto host = std::unique_ptr<FederationHost>(new FederationHost(settings.store, std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
   }
@@ -80,6 +82,13 @@ void FederationHost::Collect(runtime::Reading& reading) const {
   reading.Counter("tributary_models_refused_total",
                   "Models of operators that were refused because there was no memory left for them.", {},
                   coordinator_->model_budget().refused());
+  std::error_code error;
+  if (const std::filesystem::space_info disk = std::filesystem::space(store_, error); !error) {
+    reading.Gauge("tributary_store_free_bytes", "Free space of the store's disk, for this process.", {},
+                  static_cast<double>(disk.available));
+    reading.Gauge("tributary_store_capacity_bytes", "Size of the store's disk.", {},
+                  static_cast<double>(disk.capacity));
+  }
   if (evaluator_ != nullptr) {
     reading.Counter("tributary_evaluations_skipped_total",
                     "Rounds that were not evaluated because a newer one had come.", {},

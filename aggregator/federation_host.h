@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,9 +45,10 @@ class FederationHost {
   void Drain();
 
  private:
-  explicit FederationHost(std::unique_ptr<learning::Coordinator> coordinator)
-      : coordinator_(std::move(coordinator)) {}
+  FederationHost(std::string store, std::unique_ptr<learning::Coordinator> coordinator)
+      : store_(std::move(store)), coordinator_(std::move(coordinator)) {}
 
+  const std::string store_;  // folder
   std::unique_ptr<learning::Coordinator> coordinator_;
   std::shared_ptr<learning::Evaluator> evaluator_;  // null: nothing to evaluate by
   std::unique_ptr<learning::Relay> relay_;

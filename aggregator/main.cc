@@ -70,6 +70,7 @@ absl::Status Serve(PreparedAggregator prepared, const config::ConfigFile& file,
                    std::optional<runtime::EndsWhileStarting>& starting) {
   const runtime::SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Create(std::move(prepared), clock));
+  runtime::AddBuildInfo(daemon->metrics());
   starting.reset();
   RETURN_IF_ERROR(daemon->Start());
   runtime::FreedMemory freed;

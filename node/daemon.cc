@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/http/http_server.h"
+#include "core/runtime/clock_discipline.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -81,6 +82,7 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 Daemon::Daemon(NodeConfig config, const runtime::Clock& clock) : clock_(clock), config_(std::move(config)) {
   metrics_.AddProcessMetrics();
+  runtime::AddClockMetrics(metrics_);
   http::AddDaemonRoutes(http_, metrics_);
   http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }

@@ -30,6 +30,8 @@ class Daemon {
   // Starts the panels and the HTTP side. Unavailable: its port cannot be bound; the message names the key.
   absl::Status Start();
 
+  runtime::Metrics& metrics() { return metrics_; }
+
   // SIGHUP: takes the files of TLS as they are now. Files that are at fault leave the certificates as they
   // were (LiveTls).
   void Reload(const NodeConfig& config);

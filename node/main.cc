@@ -86,6 +86,7 @@ int Run(const runtime::DaemonArguments& arguments) {
 
   const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
   if (!daemon.ok()) return Fault(daemon.status());
+  runtime::AddBuildInfo((*daemon)->metrics());
   starting.reset();
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {
     spdlog::error("{}", std::string(status.message()));

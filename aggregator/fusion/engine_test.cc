@@ -103,6 +103,17 @@ TEST_F(FusionEngineTest, CountsALateFrame) {
   EXPECT_EQ(out_.size(), 1u);
 }
 
+TEST_F(FusionEngineTest, AClockThatIsAheadShowsAlsoWhereEveryFrameIsRefused) {
+  Start();
+  const auto north_age_ns = [this] { return engine_->sources()[handles_.at("north")].frame_age_ns; };
+  now_.unix_ns += 2 * kMs;
+  Offer("north", Frame(kEpoch, {1.0f}));
+  EXPECT_EQ(north_age_ns(), 2 * kMs);
+  now_.unix_ns -= 60'000 * kMs;
+  EXPECT_EQ(ReasonOf(Offer("north", Frame(kEpoch, {1.0f}))), RefusalReason::kEpochFuture);
+  EXPECT_EQ(north_age_ns(), 2 * kMs - 60'000 * kMs);
+}
+
 TEST_F(FusionEngineTest, RevisesASlotByALateFrameIfToldTo) {
   site_.tuning.late = LatePolicy::kRevise;
   Start();

@@ -71,6 +71,9 @@ struct SourceStatus {
   std::uint64_t tuples_accepted = 0;
   std::uint64_t tuples_gated = 0;
   estimate::Epoch last_epoch = 0;
+  // From the beginning of its latest frame's slot to the frame's arrival, by this aggregator's clock, taken
+  // or refused. Negative: the source's clock is ahead.
+  std::int64_t frame_age_ns = 0;
   // Running mean of the normalised innovation squared against the fusion of the others, divided by the
   // dimension, or of the surprise: about 1 for a consistent source, larger for one that claims too much or
   // drifts. 0 until measured.

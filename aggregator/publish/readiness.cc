@@ -113,6 +113,10 @@ void CollectReadiness(const AggregatorState& state, runtime::Reading& reading) {
     gauge("tributary_sources_present",
           "Expected sources that a connected node reports and that are in the slots.",
           static_cast<double>(site.present()));
+    for (const SourceReadiness& source : site.sources) {
+      reading.Gauge("tributary_leaf_present", "1 while a connected node reports it and it is in the slots.",
+                    {{"site", site.name}, {"leaf", source.name}}, source.state == kPresent ? 1 : 0);
+    }
     gauge("tributary_nodes_connected", "Nodes that report to the site now.",
           static_cast<double>(site.nodes.connected));
     gauge("tributary_nodes_known", "Nodes that have reported to the site since the start.",

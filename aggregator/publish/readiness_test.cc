@@ -170,6 +170,8 @@ TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {
   EXPECT_NE(text.find("tributary_sources_expected{site=\"hall\"} 4"), std::string::npos) << text;
   EXPECT_NE(text.find("tributary_sources_present{site=\"hall\"} 2"), std::string::npos) << text;
   EXPECT_NE(text.find("tributary_nodes_connected{site=\"hall\"} 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("tributary_leaf_present{leaf=\"east\",site=\"hall\"} 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("tributary_leaf_present{leaf=\"west\",site=\"hall\"} 0"), std::string::npos) << text;
 }
 
 }  // namespace

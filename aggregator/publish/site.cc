@@ -74,6 +74,10 @@ void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabe
                 labels, source.consistency);
   reading.Gauge("tributary_source_last_epoch", "The latest epoch of this source.", labels,
                 static_cast<double>(source.last_epoch));
+  reading.Gauge("tributary_source_frame_age_seconds",
+                "From the beginning of the latest frame's slot to its arrival, by this machine's clock; "
+                "negative: the source's clock is ahead.",
+                labels, 1e-9 * static_cast<double>(source.frame_age_ns));
   reading.Counter("tributary_source_frames_accepted_total", "Frames of this source that were taken.", labels,
                   source.frames_accepted);
   reading.Counter("tributary_source_frames_refused_total", "Frames of this source that were refused.", labels,

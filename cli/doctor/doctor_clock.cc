@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
-#include <sys/timex.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 
 #include "cli/doctor/doctor.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/clock_discipline.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
@@ -98,10 +99,8 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
 }
 
 DoctorLine CheckSynchronisation(estimate::SlotLength slot) {
-  timex state{};
-  const int discipline = ::adjtimex(&state);
-  const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
-  return JudgeSynchronisation(synchronised, state.esterror, slot);
+  const runtime::ClockDiscipline clock = runtime::ReadClockDiscipline().value_or(runtime::ClockDiscipline{});
+  return JudgeSynchronisation(clock.synchronised, std::llround(1e6 * clock.estimated_error_s), slot);
 }
 
 DoctorLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot) {

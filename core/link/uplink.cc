@@ -53,7 +53,7 @@ class ReportUplink final : public Uplink {
   ~ReportUplink() override { Stop(std::chrono::milliseconds(0)); }
 
   void Start(runtime::Metrics& metrics) {
-    round_trip_ = &AddUplinkMetrics(*this, options_.metric_labels, metrics);
+    round_trip_ = &AddUplinkMetrics(*this, options_, metrics);
     thread_ = std::thread([this] { Run(); });
   }
 

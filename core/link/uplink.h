@@ -75,7 +75,7 @@ class Uplink : public TupleSink {
 
 // The metrics of an uplink read its counters when they are scraped. Docs and dashboards use their names.
 // Returns the histogram of round trips: write to acknowledgement, s.
-runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
+runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& options,
                                      runtime::Metrics& metrics);
 
 }  // namespace tributary::link

@@ -4,8 +4,9 @@
 #include "core/wire/json.h"
 
 namespace tributary::link {
-runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
+runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& options,
                                      runtime::Metrics& metrics) {
+  const runtime::MetricLabels& labels = options.metric_labels;
   metrics.AddCounts<SpoolCounters>(
       labels, [&uplink] { return uplink.counters().spool; },
       {{"tributary_uplink_offered_frames_total", "Frames offered to the uplink.",
@@ -39,6 +40,11 @@ runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::Metric
                            [&uplink] { return static_cast<double>(uplink.counters().spool.held_frames); });
   metrics.AddGaugeCallback("tributary_uplink_spool_bytes", "Payload of the frames held.", labels,
                            [&uplink] { return static_cast<double>(uplink.counters().spool.held_bytes); });
+  const auto limit = [&](const char* name, const char* help, std::size_t value) {
+    metrics.AddGaugeCallback(name, help, labels, [value] { return static_cast<double>(value); });
+  };
+  limit("tributary_uplink_spool_limit_frames", "Frames that the spool can hold.", options.spool.frames);
+  limit("tributary_uplink_spool_limit_bytes", "Payload that the spool can hold.", options.spool.bytes);
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
                            [&uplink] { return uplink.state() == UplinkState::kReporting ? 1.0 : 0.0; });
   for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {

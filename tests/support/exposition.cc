@@ -17,6 +17,12 @@ std::vector<std::string> Split(const std::string& text, char at) {
   return parts;
 }
 
+// "reason", " reason=~\"late\"" or "reason!=\"late\"", as prose and queries have them.
+std::string LabelOf(std::string_view matcher) {
+  matcher.remove_prefix(std::min(matcher.find_first_not_of(' '), matcher.size()));
+  return std::string(matcher.substr(0, matcher.find_first_of("=!")));
+}
+
 // The family that a series belongs to.
 std::string FamilyOf(std::string series, const Exposition& families) {
   for (const std::string_view end : {"_bucket", "_sum", "_count"}) {
@@ -82,7 +88,7 @@ std::vector<NamedMetric> FindMetricNames(std::string_view text) {
       const bool choice = EndsWith(names.front().name, "_") || (at < text.size() && IsNamePart(text[at]));
       if (!choice) {
         for (NamedMetric& each : names) {
-          for (const std::string& part : parts) each.labels.push_back(part.substr(0, part.find('=')));
+          for (const std::string& part : parts) each.labels.push_back(LabelOf(part));
         }
         break;
       }

@@ -82,6 +82,7 @@ bool RoundCourse::KeepFailure(v1::Round line) {
   AddAccount(run_, line);
   run_.sum.Clear();
   if (!run_.Healthy(run_.journal.DropRound(run_.Stored(), line))) return false;
+  ++run_.account.failed_rounds;
   spdlog::warn("run {}: round {} changed nothing: {}", run_.name(), line.round(), line.failure());
   LeaveOutLiars(line.round());
   return true;

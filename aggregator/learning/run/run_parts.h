@@ -23,6 +23,7 @@ struct RunAccount {
   double epsilon = 0;
   std::int64_t round_started_unix_ns = 0;
   std::uint64_t round_refused = 0;      // in the round under way
+  std::uint64_t failed_rounds = 0;      // since the aggregator was started
   std::string failure;                  // why the run cannot go on: its model has diverged
   std::uint32_t unjudgeable_round = 0;  // 0: none
   bool changed = true;

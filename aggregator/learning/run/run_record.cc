@@ -84,6 +84,7 @@ RunRecord RecordOf(const RunParts& run) {
         fmt::format("{}; rolled back to the model after round {}", shown.message(), last->round()));
   }
   record.history_changes = journal.history_changes();
+  record.failed_rounds = account.failed_rounds;
   record.last_committed = journal.last_committed();
   record.last_evaluated = journal.last_evaluated();
   record.to_judge = RoundToJudge(run);

@@ -19,6 +19,7 @@ struct RunRecord {
   std::uint32_t model_round = 0;              // after which it has its present model
   std::optional<std::uint32_t> to_judge;  // the round whose model is to be judged on the operator's images
   std::uint64_t history_changes = 0;      // lines written or amended since the aggregator was started
+  std::uint64_t failed_rounds = 0;        // since then
   std::shared_ptr<const v1::Round> last_committed;  // null: none
   std::shared_ptr<const v1::Round> last_evaluated;  // null: none
 

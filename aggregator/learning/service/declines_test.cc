@@ -126,6 +126,7 @@ TEST_F(DeclinesTest, ARoundThatTooManyDeclineFailsAtOnceAndTheRunSaysWhatItWaits
   EXPECT_TRUE(Decline("b", b.NextTrain().round(), "images of side 32").accepted());
   EXPECT_THAT(host_.WaitForRound(1).failure(), HasSubstr("b because of images: images of side 32"));
   EXPECT_THAT(host_.Run().run().message(), HasSubstr("1 more cannot train"));
+  EXPECT_EQ(host_.coordinator().board().Find("r")->failed_rounds, 1u);
 }
 
 TEST_F(DeclinesTest, AMessageIsShortenedAndWritesNothingOnATerminal) {

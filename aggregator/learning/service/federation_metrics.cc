@@ -33,6 +33,12 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
       reading.Gauge(name, help, {{"run", run.name()}}, value);
     };
     set("tributary_run_committed_rounds", "Rounds whose result is stored.", run.committed_rounds());
+    set("tributary_run_rounds", "Rounds to do; 0: the parent does not tell.", run.rounds());
+    reading.Counter("tributary_run_failed_rounds_total", "Rounds that changed nothing.",
+                    {{"run", run.name()}}, record->failed_rounds);
+    set("tributary_run_round_deadline_timestamp_seconds",
+        "Unix time of the deadline of the round under way; 0: there is none.",
+        1e-9 * static_cast<double>(run.deadline_unix_ns()));
     set("tributary_run_state", "0 waiting, 1 running, 2 paused, 3 finished, 4 stopped, 5 failed.",
         run.state() - v1::RUN_STATE_WAITING);
     set("tributary_run_nodes", "Nodes that have joined.", run.joined_nodes());

@@ -64,6 +64,21 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("tributary_run_epsilon")));
 }
 
+TEST(RunMetricsTest, ShowsFailedRoundsAndTheDeadlineOfTheRoundUnderWay) {
+  RunBoard board(nullptr);
+  runtime::Metrics metrics;
+  RunRecord record = RecordOf(1);
+  record.failed_rounds = 2;
+  record.run.set_rounds(9);
+  record.run.set_deadline_unix_ns(1'500'000'000);
+  board.Publish(record);
+  metrics.AddCollector([&board](runtime::Reading& reading) { CollectRuns(board, reading); });
+  for (const char* line : {"failed_rounds_total{run=\"letters\"} 2", "rounds{run=\"letters\"} 9",
+                           "round_deadline_timestamp_seconds{run=\"letters\"} 1.5"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(std::string("\ntributary_run_") + line));
+  }
+}
+
 TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
   RunBoard board(nullptr);
   runtime::Metrics metrics;
