@@ -341,6 +341,11 @@ def revocation_lists():
     }
 
 
+def labels():
+    return {"good": b"BPSK\n8psk\r\n AM-SSB \n\n", "size_count": fill(b"QPSK\n"), "size_line": fill(b"x"),
+            "size_lines": fill(b"\n")}
+
+
 SEEDS = {
     "answers_fuzz": answers,
     "client_settings_fuzz": lambda: {"size_text": field(1, LONG), "depth_groups": GROUPS},
@@ -355,6 +360,7 @@ SEEDS = {
     "http_message_fuzz": http_targets,
     "http_server_fuzz": http_requests,
     "idx_file_fuzz": idx,
+    "labels_fuzz": labels,
     "masking_node_fuzz": bytes_of_any_kind,
     "masking_wire_fuzz": bytes_of_any_kind,
     "network_file_fuzz": lambda: model_files() | {
