@@ -2,7 +2,8 @@
 """Inference of both modulation networks against PyTorch eager on OpenBLAS: one thread, alternating in one run.
 
 Usage: modulation_inference.py BINARY_DIRECTORY
-The baseline is the network alone; ours includes the check for samples that are not finite, and in int8 the quantisation.
+Times are those of the processor, so other programs do not count. The baseline is the network alone; ours includes the check
+for samples that are not finite, and in int8 the quantisation.
 """
 import json
 import os
@@ -64,10 +65,10 @@ def baseline(torch, network, batch):
 
     def microseconds():
         with torch.no_grad():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(BURSTS // batch):
                 network(bursts)
-            return (time.perf_counter() - start) / BURSTS * 1e6
+            return (time.process_time() - start) / BURSTS * 1e6
 
     microseconds()
     return microseconds
@@ -108,7 +109,7 @@ def compare(reference, candidates):
 
 def main():
     torch = torch_with_openblas()
-    result = {"bench": "modulation_inference", "threads": 1, "times": "microseconds per burst",
+    result = {"bench": "modulation_inference", "threads": 1, "times": "microseconds of the processor per burst",
               "baseline": f"PyTorch {torch.__version__} eager, OpenBLAS"}
     for name, network in networks(torch).items():
         for batch in BATCHES:

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "core/nn/modulation/modulation_inference.h"
+#include "core/nn/modulation/modulation_network.h"
 #include "core/status/macros.h"
 #include "fmt/format.h"
 #include "fpga/model/modulation_import.h"
@@ -33,15 +33,16 @@ class CpuModulation : public Accelerator {
 class FloatModulation final : public CpuModulation {
  public:
   FloatModulation(const nn::ModulationNetwork& network, std::size_t max_batch)
-      : CpuModulation(network, fpga::NumberFormat::kFloat, max_batch), inference_(network) {}
+      : CpuModulation(network, fpga::NumberFormat::kFloat, max_batch),
+        packed_(PackFloatModulation(fpga::ImportModulation(network))) {}
 
  private:
   absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
-    inference_.Run(features, batch, outputs);
+    RunFloatModulation(packed_, features.data(), batch, outputs.data());
     return absl::OkStatus();
   }
 
-  nn::ModulationInference inference_;
+  PackedFloatModulation packed_;
 };
 
 class Int8Modulation final : public CpuModulation {

@@ -18,6 +18,7 @@ namespace tributary::accelerator::HWY_NAMESPACE {
 namespace {
 
 using Layer = PackedModulation::Layer;
+using FloatLayer = PackedFloatModulation::Layer;
 
 constexpr std::size_t kSamples = fpga::kModulationSamples;
 constexpr std::size_t kBurst = fpga::kModulationInputs;
@@ -37,24 +38,40 @@ void StorePairs(VI i, VI q, std::uint8_t* words) {
   hn::StoreU(hn::DemoteTo(u16, pairs), u16, reinterpret_cast<std::uint16_t*>(words));
 }
 
+// Whether all samples are finite, without a branch for each.
+class Finite {
+ public:
+  // Not a member's initialiser: GCC would compile that for another instruction set.
+  HWY_INLINE Finite() : largest_(hn::Zero(I32())) {}
+
+  HWY_INLINE void Add(VF samples) {
+    const auto magnitude = hn::And(hn::BitCast(I32(), samples), hn::Set(I32(), 0x7FFFFFFF));
+    largest_ = hn::Max(largest_, magnitude);
+  }
+  HWY_INLINE bool All() const {
+    constexpr std::int32_t kInfinityBits = 0x7F800000;
+    return hn::GetLane(hn::MaxOfLanes(I32(), largest_)) < kInfinityBits;
+  }
+
+ private:
+  VI largest_;
+};
+
 // Samples [2 × 128] to words [128 × 2] as fpga::QuantiseSample; false if one is not finite.
 template <typename Word>
 bool QuantiseBurst(float gain, const float* burst, Word* words) {
-  constexpr std::int32_t kMagnitudeBits = 0x7FFFFFFF;
-  constexpr std::int32_t kInfinityBits = 0x7F800000;
   const F32 f32;
-  const I32 i32;
-  auto largest = hn::Zero(i32);
+  Finite finite;
   const auto quantise = [&](const float* from) {
     const auto samples = hn::LoadU(f32, from);
-    largest = hn::Max(largest, hn::And(hn::BitCast(i32, samples), hn::Set(i32, kMagnitudeBits)));
+    finite.Add(samples);
     const auto scaled = hn::Mul(samples, hn::Set(f32, gain));
     return hn::NearestInt(hn::Min(hn::Max(scaled, hn::Set(f32, -127.0f)), hn::Set(f32, 127.0f)));
   };
-  for (std::size_t i = 0; i < kSamples; i += hn::Lanes(i32)) {
+  for (std::size_t i = 0; i < kSamples; i += hn::Lanes(f32)) {
     StorePairs(quantise(burst + i), quantise(burst + kSamples + i), words + 2 * i);
   }
-  return hn::GetLane(hn::MaxOfLanes(i32, largest)) < kInfinityBits;
+  return finite.All();
 }
 
 // (sums · multiplier + offset) >> kShift of the outputs from `output` on. It fits 32 bits.
@@ -118,11 +135,46 @@ void StoreLogits(const Layer& layer, float unit, const std::int32_t* sums, std::
   }
 }
 
+// Samples [2 × 128] to words [128 × 2]; false if one is not finite.
+bool InterleaveBurst(const float* burst, float* words) {
+  const F32 f32;
+  Finite finite;
+  for (std::size_t i = 0; i < kSamples; i += hn::Lanes(f32)) {
+    const auto in_phase = hn::LoadU(f32, burst + i);
+    const auto quadrature = hn::LoadU(f32, burst + kSamples + i);
+    finite.Add(in_phase);
+    finite.Add(quadrature);
+    hn::StoreInterleaved2(in_phase, quadrature, f32, words + 2 * i);
+  }
+  return finite.All();
+}
+
+// As in 8 bits.
+void StoreHidden(const FloatLayer& layer, const float* sums, std::size_t rows, float* results) {
+  const F32 f32;
+  const std::size_t width = layer.weights.width();
+  const bool pool = layer.shape.pool;
+  for (std::size_t row = 0; row < rows; ++row, sums += pool ? 2 * width : width) {
+    for (std::size_t output = 0; output < width; output += hn::Lanes(f32)) {
+      auto sum = hn::LoadU(f32, sums + output);
+      if (pool) sum = hn::Max(sum, hn::LoadU(f32, sums + width + output));
+      const auto value = hn::Add(sum, hn::LoadU(f32, layer.bias.get() + output));
+      hn::StoreU(hn::Max(value, hn::Zero(f32)), f32, results + row * layer.shape.outputs + output);
+    }
+  }
+}
+
+void StoreLogits(const FloatLayer& layer, const float* sums, std::size_t rows, float* logits) {
+  for (std::size_t row = 0; row < rows; ++row, sums += layer.weights.width()) {
+    for (std::size_t k = 0; k < kClasses; ++k) logits[row * kClasses + k] = sums[k] + layer.bias[k];
+  }
+}
+
 // Calls store(rows, first burst) with the sums of one burst's convolution, or with those of a dense layer for
 // all bursts; rows are those of the results.
-template <class Kind, typename Word, typename Store>
-void MultiplyLayer(PackedModulation& packed, const Layer& layer, const Word* inputs, std::size_t bursts,
-                   Store store) {
+template <class Kind, class Packed, typename Word, typename Store>
+void MultiplyLayer(Packed& packed, const typename Packed::Layer& layer, const Word* inputs,
+                   std::size_t bursts, Store store) {
   const fpga::ModulationShape& shape = layer.shape;
   const std::size_t burst_words = shape.positions * shape.channels;
   const auto multiply = [&](std::size_t first, std::size_t row_words, std::size_t rows) {
@@ -139,43 +191,78 @@ void MultiplyLayer(PackedModulation& packed, const Layer& layer, const Word* inp
   }
 }
 
-// At most kPassBursts bursts.
-template <class Kind, typename Word>
-void RunPass(PackedModulation& packed, const float* bursts, std::size_t count, float* logits) {
+// Runs the layers on `bursts` bursts whose words are in packed.words[0]: store_logits(rows) takes the sums of
+// the last.
+template <class Kind, typename Word, class Packed, typename StoreLast>
+void RunLayers(Packed& packed, std::size_t bursts, StoreLast store_logits) {
   auto* inputs = reinterpret_cast<Word*>(packed.words[0].get());
   auto* results = reinterpret_cast<Word*>(packed.words[1].get());
-  bool finite[PackedModulation::kPassBursts];
-  for (std::size_t i = 0; i < count; ++i) {
-    finite[i] = QuantiseBurst(packed.input_gain, bursts + i * kBurst, inputs + i * kBurst);
-  }
-  const Layer& last = packed.layers.back();
-  for (const Layer& layer : packed.layers) {
+  const auto& last = packed.layers.back();
+  for (const auto& layer : packed.layers) {
     if (&layer == &last) break;
-    MultiplyLayer<Kind>(packed, layer, inputs, count, [&](std::size_t rows, std::size_t burst) {
+    MultiplyLayer<Kind>(packed, layer, inputs, bursts, [&](std::size_t rows, std::size_t burst) {
       StoreHidden(layer, packed.sums.get(), rows,
                   results + burst * layer.shape.results() * layer.shape.outputs);
     });
     std::swap(inputs, results);
   }
-  MultiplyLayer<Kind>(packed, last, inputs, count, [&](std::size_t rows, std::size_t) {
-    StoreLogits(last, packed.logit_unit, packed.sums.get(), rows, logits);
-  });
-  for (std::size_t i = 0; i < count; ++i) {
+  MultiplyLayer<Kind>(packed, last, inputs, bursts,
+                      [&](std::size_t rows, std::size_t) { store_logits(rows); });
+}
+
+void FillMissing(const bool* finite, std::size_t bursts, float* logits) {
+  for (std::size_t i = 0; i < bursts; ++i) {
     if (!finite[i]) std::fill_n(logits + i * kClasses, kClasses, std::numeric_limits<float>::quiet_NaN());
   }
 }
 
-void RunPasses(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits) {
-  for (std::size_t first = 0; first < batch; first += PackedModulation::kPassBursts) {
-    const std::size_t count = std::min(PackedModulation::kPassBursts, batch - first);
-    const float* from = bursts + first * kBurst;
-    float* to = logits + first * kClasses;
+// At most kPassBursts bursts.
+template <class Kind, typename Word>
+void RunPass(PackedModulation& packed, const float* bursts, std::size_t count, float* logits) {
+  auto* words = reinterpret_cast<Word*>(packed.words[0].get());
+  bool finite[kPassBursts];
+  for (std::size_t i = 0; i < count; ++i) {
+    finite[i] = QuantiseBurst(packed.input_gain, bursts + i * kBurst, words + i * kBurst);
+  }
+  RunLayers<Kind, Word>(packed, count, [&](std::size_t rows) {
+    StoreLogits(packed.layers.back(), packed.logit_unit, packed.sums.get(), rows, logits);
+  });
+  FillMissing(finite, count, logits);
+}
+
+void RunPass(PackedFloatModulation& packed, const float* bursts, std::size_t count, float* logits) {
+  float* words = packed.words[0].get();
+  bool finite[kPassBursts];
+  for (std::size_t i = 0; i < count; ++i) {
+    finite[i] = InterleaveBurst(bursts + i * kBurst, words + i * kBurst);
+  }
+  RunLayers<Floats, float>(packed, count, [&](std::size_t rows) {
+    StoreLogits(packed.layers.back(), packed.sums.get(), rows, logits);
+  });
+  FillMissing(finite, count, logits);
+}
+
+// Calls run(bursts, count, logits) for each pass.
+template <typename Run>
+void ForEachPass(const float* bursts, std::size_t batch, float* logits, Run run) {
+  for (std::size_t first = 0; first < batch; first += kPassBursts) {
+    run(bursts + first * kBurst, std::min(kPassBursts, batch - first), logits + first * kClasses);
+  }
+}
+
+void InferInt8(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits) {
+  ForEachPass(bursts, batch, logits, [&](const float* from, std::size_t count, float* to) {
     if (packed.quads) {
       RunPass<Quads, std::uint8_t>(packed, from, count, to);
     } else {
       RunPass<Pairs, std::int16_t>(packed, from, count, to);
     }
-  }
+  });
+}
+
+void InferFloat(PackedFloatModulation& packed, const float* bursts, std::size_t batch, float* logits) {
+  ForEachPass(bursts, batch, logits,
+              [&](const float* from, std::size_t count, float* to) { RunPass(packed, from, count, to); });
 }
 
 }  // namespace
@@ -185,10 +272,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tributary::accelerator {
 
-HWY_EXPORT(RunPasses);
+HWY_EXPORT(InferInt8);
+HWY_EXPORT(InferFloat);
 
 void RunModulation(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits) {
-  HWY_DYNAMIC_DISPATCH(RunPasses)(packed, bursts, batch, logits);
+  HWY_DYNAMIC_DISPATCH(InferInt8)(packed, bursts, batch, logits);
+}
+
+void RunFloatModulation(PackedFloatModulation& packed, const float* bursts, std::size_t batch,
+                        float* logits) {
+  HWY_DYNAMIC_DISPATCH(InferFloat)(packed, bursts, batch, logits);
 }
 
 }  // namespace tributary::accelerator

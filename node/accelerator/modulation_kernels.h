@@ -1,5 +1,5 @@
-// Modulation networks in 8 bits on the processor's vector units, chosen at run time (Highway): exactly the
-// numbers of fpga/model/modulation_int8.h.
+// Modulation networks on the processor's vector units, chosen at run time (Highway): in 8 bits exactly the
+// numbers of fpga/model/modulation_int8.h; in float the last bits may differ from RunTrained.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 #include <vector>
 
 #include "fpga/model/modulation_int8.h"
+#include "fpga/model/modulation_network.h"
 #include "node/accelerator/packed_weights.h"
 
 namespace tributary::accelerator {
+
+// Bursts of a pass: a dense layer multiplies them as one batch, and the values of all of them stay in the
+// cache.
+inline constexpr std::size_t kPassBursts = 8;
 
 // A network and the buffers of a pass. Words between layers are stored [bursts × positions × channels], so
 // the inputs of a sum, all channels at neighbouring positions, are neighbours in memory. A convolution is
 // then the product of a dense layer whose rows overlap.
 struct PackedModulation {
-  // Bursts of a pass: a dense layer multiplies them as one batch, and the words of all of them stay in the
-  // cache.
-  static constexpr std::size_t kPassBursts = 8;
-
   struct Layer {
     fpga::ModulationShape shape;
     PackedWeights<std::int32_t> weights;            // inputs in the order [taps × channels]
@@ -35,10 +36,27 @@ struct PackedModulation {
   Aligned<std::int32_t> sums;      // of a convolution, or of the dense layers of a pass
 };
 
+// The same in single precision.
+struct PackedFloatModulation {
+  struct Layer {
+    fpga::ModulationShape shape;
+    PackedWeights<float> weights;  // inputs in the order [taps × channels]
+    Aligned<float> bias;           // [width]
+  };
+
+  std::vector<Layer> layers;
+
+  Aligned<float> words[2];  // inputs and results of a layer, taking turns
+  Aligned<float> sums;      // of a convolution, or of the dense layers of a pass
+};
+
 PackedModulation PackModulation(const fpga::Int8Modulation& network);
+// The network is one that fpga::RunTrained takes.
+PackedFloatModulation PackFloatModulation(const fpga::TrainedModulation& network);
 
 // Bursts [batch × 256] of unit power to logits [batch × 10], for any batch; NaN for a burst with a sample
 // that is not finite.
 void RunModulation(PackedModulation& packed, const float* bursts, std::size_t batch, float* logits);
+void RunFloatModulation(PackedFloatModulation& packed, const float* bursts, std::size_t batch, float* logits);
 
 }  // namespace tributary::accelerator

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "node/accelerator/modulation_kernels.h"
@@ -12,9 +13,10 @@ namespace {
 using Layer = PackedModulation::Layer;
 
 // [outputs × channels × taps] as [outputs × taps × channels].
-std::vector<std::int8_t> ChannelsInnermost(const fpga::Int8Layer& layer) {
+template <typename FixedOrTrained>
+auto ChannelsInnermost(const FixedOrTrained& layer) {
   const fpga::ModulationShape& shape = layer.shape;
-  std::vector<std::int8_t> weights(layer.weights.size());
+  auto weights = layer.weights;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::size_t output = i / shape.terms(), channel = i / shape.taps % shape.channels;
     weights[output * shape.terms() + i % shape.taps * shape.channels + channel] = layer.weights[i];
@@ -44,26 +46,44 @@ Layer PackModulationLayer(const fpga::Int8Layer& fixed, bool quads, std::int64_t
   return layer;
 }
 
+// A last group reads up to three words beyond the last row, and a last block writes up to 15.
+template <typename Packed, typename Word, typename Sum>
+void AllocateBuffers(Packed& packed) {
+  std::size_t words = fpga::kModulationInputs;
+  std::size_t sums = 0;
+  for (const auto& layer : packed.layers) {
+    words = std::max(words, layer.shape.outputs * layer.shape.results());
+    sums = std::max(sums, layer.weights.width() * std::max(layer.shape.convolved(), kPassBursts));
+  }
+  for (auto& buffer : packed.words) buffer = Zeros<Word>(kPassBursts * words + kBlockOutputs);
+  packed.sums = Zeros<Sum>(sums);
+}
+
 }  // namespace
 
 PackedModulation PackModulation(const fpga::Int8Modulation& network) {
-  constexpr std::size_t kBursts = PackedModulation::kPassBursts;
   PackedModulation packed;
   packed.quads = TakesQuads();
   packed.input_gain = network.input_gain;
   packed.logit_unit = network.logit_unit;
-  std::size_t words = fpga::kModulationInputs;
-  std::size_t sums = 0;
   for (const fpga::Int8Layer& fixed : network.layers) {
     // Quads take unsigned words; those between layers are never negative.
     const bool samples = packed.layers.empty();
     packed.layers.push_back(PackModulationLayer(fixed, packed.quads, packed.quads && samples ? 128 : 0));
-    words = std::max(words, fixed.shape.outputs * fixed.shape.results());
-    sums = std::max(sums, packed.layers.back().weights.width() * std::max(fixed.shape.convolved(), kBursts));
   }
-  // A last group reads up to three words beyond the last row, and a last block writes up to 15.
-  for (auto& buffer : packed.words) buffer = Zeros<std::int16_t>(kBursts * words + kBlockOutputs);
-  packed.sums = Zeros<std::int32_t>(sums);
+  AllocateBuffers<PackedModulation, std::int16_t, std::int32_t>(packed);
+  return packed;
+}
+
+PackedFloatModulation PackFloatModulation(const fpga::TrainedModulation& network) {
+  PackedFloatModulation packed;
+  for (const fpga::TrainedLayer& trained : network.layers) {
+    auto weights = Pack<float>(ChannelsInnermost(trained), trained.shape.terms(), 1,
+                               [](float& word, float weight, std::size_t) { word = weight; });
+    auto bias = Padded<float>(trained.bias, weights.width());
+    packed.layers.push_back({.shape = trained.shape, .weights = std::move(weights), .bias = std::move(bias)});
+  }
+  AllocateBuffers<PackedFloatModulation, float, float>(packed);
   return packed;
 }
 
