@@ -241,7 +241,8 @@ def schema(messages, name):
 
 
 def openapi(messages, names):
-    error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    text = {"type": "string"}
+    error = {"type": "object", "required": ["code", "error"], "properties": {"code": text, "error": text}}
     about = "Written by docs/api_reference.py from proto/tributary/v1. Rules and errors: docs/api.md."
     return {"openapi": "3.0.3",
             "info": {"title": "Tributary aggregator", "version": "v1", "description": about},

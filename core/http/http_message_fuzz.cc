@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/http/http_server.h"
+#include "core/http/http_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   (void)tributary::http::ParseHttpTarget(std::string_view(reinterpret_cast<const char*>(bytes), size));
