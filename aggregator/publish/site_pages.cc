@@ -54,9 +54,13 @@ void SetCounters(const fusion::FusionCounters& from, v1::SiteCounters& to) {
   to.set_open_slots(from.open_slots);
 }
 
-v1::Site SiteMessage(const fusion::FusionEngine& engine) {
+v1::Site SiteMessage(const Site& from) {
+  const fusion::FusionEngine& engine = from.engine();
   const fusion::SiteConfig& config = engine.config();
+  const std::shared_ptr<const SiteAccount> account = from.account();
   v1::Site site;
+  site.set_has_room(account->room.has_value());
+  site.set_has_truth(static_cast<bool>(account->truth));
   site.set_name(config.name);
   site.set_dimension(config.dimension);
   site.mutable_classes()->Assign(config.classes.begin(), config.classes.end());
@@ -141,7 +145,7 @@ http::HttpResponse SitesPage(const SiteTable& sites, const http::HttpRequest& re
       response.set_more(true);
       break;
     } else {
-      *response.add_sites() = SiteMessage(site->engine());
+      *response.add_sites() = SiteMessage(*site);
     }
   }
   return Print(response);

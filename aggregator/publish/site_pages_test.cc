@@ -99,6 +99,9 @@ TEST_F(SitePagesTest, APlanIsThereOnceTheConfigurationHasOne) {
   const http::HttpResponse plan = Page("hall/room");
   EXPECT_EQ(plan.status, 200);
   EXPECT_EQ(json::parse(plan.body)["max_x_m"], 10);
+  EXPECT_EQ(List("")["sites"][0]["has_room"], true);
+  EXPECT_EQ(List("")["sites"][1]["has_room"], false);
+  EXPECT_EQ(List("")["sites"][0]["has_truth"], false);
   hall_->set_account({});
   EXPECT_EQ(Page("hall/room").status, 404) << "a reload took it away";
 }
@@ -208,6 +211,7 @@ TEST_F(SitePagesTest, EventsCarryWhatIsAskedFor) {
   };
   EXPECT_EQ(StatusOf(Watch("site=hall&truth=true")), 400) << "nobody knows it";
   hall_->set_account({.room = {}, .truth = walk});
+  EXPECT_EQ(List("")["sites"][0]["has_truth"], true);
   auto events = Watch("site=hall&truth=true&subjects=1,2&contributions=1");
   Publish({1, 2, 3});
   const json event = json::parse(Next(events).data);
