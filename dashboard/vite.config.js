@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vite';
+
+const { paths } = JSON.parse(readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8'));
+const calls = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
 
 // Relative addresses let a reverse proxy serve the page under a prefix. Nothing is inlined: the page's
 // Content-Security-Policy allows no inline script and no data: address.
 export default defineConfig({
   base: './',
+  define: { __API_CALLS__: JSON.stringify(calls) },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

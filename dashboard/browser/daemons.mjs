@@ -4,6 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { servePage } from './page_server.mjs';
 
 export const ROOT = resolve(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../..');
 const BIN = process.env.TRIBUTARY_BIN_DIR ?? join(ROOT, 'build/release/bin');
@@ -35,16 +36,18 @@ export class Setup {
   #folder = mkdtempSync(join(tmpdir(), 'tributary-dashboard-'));
   #processes = new Map();
   #aggregator = '';
+  #page; // instead of the aggregator's own
 
   static async create() {
     const setup = new Setup();
     setup.ingest = `127.0.0.1:${await freePort()}`;
     setup.http = `127.0.0.1:${await freePort()}`;
+    setup.address = `http://${setup.http}/`;
+    if (process.env.TRIBUTARY_PAGE) {
+      setup.#page = await servePage(process.env.TRIBUTARY_PAGE, () => setup.http);
+      setup.address = setup.#page.address;
+    }
     return setup;
-  }
-
-  get address() {
-    return `http://${this.http}/`;
   }
 
   path(name) {
@@ -80,7 +83,7 @@ export class Setup {
       this.#aggregator = this.write('aggregator.toml', `listen = "${this.ingest}"\n${tables[0] ?? ''}\n[http]\nlisten = "${this.http}"\n${tables[1]}`);
     }
     this.start('aggregator', 'tributary-aggregator', '--config', this.#aggregator);
-    await until('the aggregator starts', async () => (await fetch(`${this.address}healthz`)).ok).catch((fault) => {
+    await until('the aggregator starts', async () => (await fetch(`http://${this.http}/healthz`)).ok).catch((fault) => {
       throw new Error(`${fault.message}\n${this.log('aggregator')}`);
     });
   }
@@ -94,7 +97,7 @@ export class Setup {
   }
 
   async get(path) {
-    const answer = await fetch(this.address + path);
+    const answer = await fetch(`http://${this.http}/${path}`);
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   }
@@ -110,6 +113,7 @@ export class Setup {
 
   async close() {
     for (const name of [...this.#processes.keys()].reverse()) await this.stop(name, name === 'aggregator' ? 'SIGTERM' : 'SIGKILL');
+    this.#page?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { open, PHONE, violations } from './chromium.mjs';
 import { until } from './daemons.mjs';
-import { startRoom } from './lis.mjs';
+import { startRoom, WALLS } from './lis.mjs';
 
 export function roomTests(browser) {
   let setup;
@@ -28,6 +28,41 @@ export function roomTests(browser) {
     await page.getByRole('button', { name: 'Go live' }).click();
     await until('the picture goes on', async () => (await page.locator('.timeline output').textContent()) === 'live');
     assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('a chosen subject shows what each source says, and its error', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/room/room?subject=2`);
+    await page.waitForSelector('caption:has-text("What each source says of subject 2")');
+    const told = await page.$$eval('.beside table:has(caption:not(.hidden)) tbody th', (cells) => cells.map((cell) => cell.textContent));
+    assert.deepEqual(told.sort(), [...WALLS].sort());
+    const errors = await page.$$eval('.subjects tbody tr', (rows) => rows.map((row) => Number(row.cells[6].textContent)));
+    assert.equal(errors.length, 6);
+    for (const error of errors) assert.ok(error > 0 && error < 30, `${error} cm`);
+    // The picture is not empty: a wall, a panel and a subject have their colours.
+    const seen = await page.$eval('canvas', (canvas) => {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const found = new Set();
+      for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+      return [...found];
+    });
+    for (const colour of ['28,36,44', '22,101,168', '163,54,10', '23,112,58']) assert.ok(seen.includes(colour), colour);
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('a look back stands still while the room goes on', async () => {
+    const { page, faults, close } = await open(browser(), setup.address);
+    await page.waitForSelector('.timeline input');
+    await until('two seconds are there', async () => Number(await page.locator('.timeline input').getAttribute('min')) < -2000);
+    await page.locator('.timeline input').fill('-1500');
+    await until('the picture is of then', async () => /s ago/.test(await page.locator('.timeline output').textContent()));
+    const before = await page.locator('.subjects tbody').textContent();
+    await page.waitForTimeout(600);
+    assert.equal(await page.locator('.subjects tbody').textContent(), before);
+    await page.keyboard.press('ArrowRight');
     assert.deepEqual(faults, []);
     await close();
   });

@@ -1,5 +1,6 @@
 // The page in a browser against real daemons.
-// usage: node browser/run.mjs     exit status 77: the browser or a program is missing
+// usage: node browser/run.mjs [room|sites|classes|learning|hostile]...
+// Exit status 77: the browser or a program is missing. TRIBUTARY_PAGE=FOLDER tests a page that is not built in yet.
 import { existsSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
 
@@ -12,9 +13,17 @@ if (CHROMIUM === undefined) {
   console.log('skipped: Chromium is missing (Debian package chromium)');
   process.exit(77);
 }
+const { hostileTests } = await import('./hostile_test.mjs');
+const { learningTests } = await import('./learning_test.mjs');
+const { radioTests } = await import('./radio_test.mjs');
 const { roomTests } = await import('./room_test.mjs');
+const { siteViewTests } = await import('./site_views_test.mjs');
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
-describe('room', () => roomTests(() => browser));
+const groups = { room: roomTests, sites: siteViewTests, classes: radioTests, learning: learningTests, hostile: hostileTests };
+const asked = process.argv.slice(2);
+for (const [name, tests] of Object.entries(groups)) {
+  if (asked.length === 0 || asked.includes(name)) describe(name, () => tests(() => browser));
+}

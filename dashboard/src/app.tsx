@@ -7,6 +7,9 @@ import { SiteHistory } from './model/site_history';
 import { hashOf, parseRoute, VIEWS, type Route, type View } from './model/route';
 import { Empty, Notice, State } from './ui/parts';
 import { useTick } from './ui/tick';
+import { FleetView } from './views/fleet/fleet';
+import { LearningView } from './views/learning/learning';
+import { LossView } from './views/loss';
 import { RoomView } from './views/room/room';
 import { SourcesView } from './views/sources';
 
@@ -41,6 +44,8 @@ function LinkState({ polled }: { polled: Polled<unknown> }) {
   return <State kind="good">connected</State>;
 }
 
+const OF_SITES: readonly View[] = ['room', 'sources', 'loss'];
+
 function SiteView({ route, all }: { route: Route; all: readonly Site[] }) {
   const site = route.name === '' ? all[0] : all.find((each) => each.name === route.name);
   if (site === undefined) {
@@ -50,6 +55,7 @@ function SiteView({ route, all }: { route: Route; all: readonly Site[] }) {
       </Empty>
     );
   }
+  if (route.view === 'loss') return <LossView key={site.name} site={site} />;
   if (route.view === 'sources') return <SourcesView site={site} history={history} />;
   const number = Number(route.parameters.get('subject') ?? NaN);
   return (
@@ -62,7 +68,8 @@ export function App() {
   const route = useRoute();
   const polled = usePoll(sites);
   const all = polled.answer?.sites ?? [];
-  const shown = route.name === '' ? (all[0]?.name ?? '') : route.name;
+  const ofSite = OF_SITES.includes(route.view);
+  const shown = route.name === '' && ofSite ? (all[0]?.name ?? '') : route.name;
   useEffect(() => {
     document.title = `${TITLES[route.view]}${shown === '' ? '' : ` – ${shown}`} – Tributary`;
   }, [route.view, shown]);
@@ -73,10 +80,10 @@ export function App() {
         <h1>Tributary</h1>
         <nav aria-label="Views">
           {VIEWS.map((view) => (
-            <a href={hashOf(view, view === 'learning' || view === 'fleet' ? '' : route.view === 'learning' ? '' : route.name)} aria-current={view === route.view ? 'page' : undefined}>{TITLES[view]}</a>
+            <a href={hashOf(view, ofSite && OF_SITES.includes(view) ? route.name : '')} aria-current={view === route.view ? 'page' : undefined}>{TITLES[view]}</a>
           ))}
         </nav>
-        {all.length > 1 && route.view !== 'learning' && route.view !== 'fleet' && (
+        {all.length > 1 && ofSite && (
           <label>
             site{' '}
             <select value={shown} onChange={(event) => go(route.view, event.currentTarget.value)}>
@@ -91,7 +98,9 @@ export function App() {
         {polled.problem !== undefined && (
           <Notice kind="bad">{polled.problem.message} {polled.answeredMs > 0 && 'What you see is old. '}The page asks again by itself.</Notice>
         )}
-        {polled.answer !== undefined && <SiteView route={route} all={all} />}
+        {route.view === 'learning' ? <LearningView route={route} />
+          : route.view === 'fleet' ? <FleetView />
+          : polled.answer !== undefined && <SiteView route={route} all={all} />}
       </main>
     </>
   );

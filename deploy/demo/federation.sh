@@ -125,7 +125,8 @@ wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
 for node in "${nodes[@]}"; do
   start "$node" nice -n 5 "$bin/tributary-node" --config "$work/$node.toml" --summary "$work/node-$node"
 done
-echo "Five nodes, ${split[0]} split (alpha ${split[1]}), $rounds rounds of $local_steps steps each (http://$http/api/v1/runs/demo)"
+echo "Five nodes, ${split[0]} split (alpha ${split[1]}), $rounds rounds of $local_steps steps each"
+echo "In a browser, while they train together: http://$http/#/learning/demo"
 echo
 "$bin/tributary" run watch demo --aggregator "$ingest" || true # its state is read below
 together_s=$(($(date +%s) - began_s))

@@ -78,9 +78,10 @@ rate_hz = $rate_hz
 TOML
 done
 
-echo "Starting the aggregator on $ingest (http://$http) and four nodes: ${walls[*]}"
+echo "Starting the aggregator on $ingest and four nodes: ${walls[*]}"
 start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
 wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
+echo "In a browser, while this runs: http://$http/"
 for wall in "${walls[@]}"; do
   start "$wall" "$bin/tributary-node" --config "$work/$wall.toml" --summary "$work/node-$wall"
 done

@@ -19,6 +19,7 @@ frames_per_emission=50
 deadline_ms=200.0
 settle_s=0
 panel_keys=
+truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
 lowest_snr_db=-10
 highest_snr_db=18
 if [ "$accelerator" = xrt ]; then
@@ -36,7 +37,7 @@ fi
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 
-site() { # name
+site() { # name, further keys
   local names
   printf -v names '"%s", ' "${receivers[@]}"
   cat <<TOML
@@ -84,7 +85,7 @@ TOML
 
 {
   printf 'listen = "%s"\n[http]\nlisten = "%s"\n' "$ingest" "$http"
-  site band
+  site band "truth = \"$truth\""
   site apart
 } >"$work/aggregator.toml"
 node apart apart >"$work/apart.toml"
@@ -94,9 +95,10 @@ for i in "${!receivers[@]}"; do
 done
 
 nodes=("${receivers[@]}" apart)
-echo "Starting the aggregator on $ingest (http://$http) and five nodes: ${nodes[*]}"
+echo "Starting the aggregator on $ingest and five nodes: ${nodes[*]}"
 start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
 wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
+echo "In a browser, while this runs: http://$http/"
 for name in "${nodes[@]}"; do
   start "$name" "$bin/tributary-node" --config "$work/$name.toml" --summary "$work/node-$name"
 done
@@ -104,7 +106,6 @@ wait_for_nodes "$http" "${nodes[@]}"
 # At a few slots a second, one slot without the panel that started last would show in the figures.
 sleep "$settle_s"
 
-truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
 echo "Each receiver alone, while this runs: tributary watch apart --aggregator $ingest --truth $truth"
 start watch "$bin/tributary" watch --aggregator "$ingest" --site apart --truth "$truth" \
   --seconds "$seconds" --summary "$work/apart.json" >"$work/apart.out"

@@ -74,9 +74,10 @@ start_unix_ns = $start_ns
 TOML
 done
 
-echo "Starting the aggregator on $ingest (http://$http) and four nodes; the recording runs at $speed times its speed"
+echo "Starting the aggregator on $ingest and four nodes; the recording runs at $speed times its speed"
 start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
 wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
+echo "In a browser, while this runs: http://$http/"
 for board in "${boards[@]}"; do
   start "$board" "$bin/tributary-node" --config "$work/$board.toml" --summary "$work/node-$board"
 done

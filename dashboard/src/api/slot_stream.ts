@@ -11,10 +11,13 @@ export class SlotStream {
   private events: EventSource | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private retryMs = FIRST_RETRY_MS;
+  private opened = false;
+  private choice = 0;
   state: LinkState = 'connecting';
 
   constructor(
-    private readonly address: string,
+    // A refused address is followed by the next one: the first one asks for more.
+    private readonly addresses: readonly string[],
     private readonly onSlot: (response: WatchResponse) => void,
     private readonly onState: (state: LinkState) => void,
   ) {
@@ -40,9 +43,11 @@ export class SlotStream {
 
   private connect(): void {
     this.disconnect();
-    const events = new EventSource(this.address);
+    const events = new EventSource(this.addresses[this.choice % this.addresses.length]!);
     this.events = events;
+    this.opened = false;
     events.onopen = () => {
+      this.opened = true;
       this.retryMs = FIRST_RETRY_MS;
       this.say('open');
     };
@@ -57,6 +62,7 @@ export class SlotStream {
       this.say('lost');
       // The browser reconnects by itself after a cut, but gives up on a refusal.
       if (events.readyState !== EventSource.CLOSED) return;
+      if (!this.opened) ++this.choice;
       this.disconnect();
       this.timer = setTimeout(() => this.connect(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);

@@ -20,3 +20,14 @@ export function ellipseOf([l11, l21, l22]: readonly [number, number, number]): E
     angle: Math.atan2(2 * xy, xx - yy) / 2,
   };
 }
+
+// How many times as large ellipses are drawn so that they can be seen: 1, 2, 5, 10 …, for a typical deviation in pixels. What was
+// chosen before stays while it will do.
+export function enlargement(deviationPx: number, before: number): number {
+  if (!(deviationPx > 0)) return before;
+  const wanted = 9 / deviationPx;
+  if (before > wanted / 3 && before < 3 * wanted) return before;
+  if (wanted <= 1) return 1;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  return power * (wanted < 2 * power ? 1 : wanted < 5 * power ? 2 : 5);
+}

@@ -1,4 +1,6 @@
 // The plan of a room in metres, and how it fits a picture in pixels: the same scale in both directions, y up.
+import type { Room } from '../api/types';
+import { real } from './numbers';
 import type { Slot } from './slot';
 import { horizontalPosition } from './slot';
 
@@ -20,6 +22,17 @@ export interface Plan {
   readonly bounds: Bounds;
   readonly walls: readonly (readonly [number, number, number, number])[];
   readonly panels: readonly Panel[];
+}
+
+export function planOf(room: Room): Plan {
+  return {
+    bounds: { left: real(room.min_x_m), bottom: real(room.min_y_m), right: real(room.max_x_m), top: real(room.max_y_m) },
+    walls: room.walls.map((wall) => [real(wall.from_x_m), real(wall.from_y_m), real(wall.to_x_m), real(wall.to_y_m)] as const),
+    // An orientation of 0 faces along y.
+    panels: room.panels.map((panel) => ({
+      source: panel.source, x: real(panel.x_m), y: real(panel.y_m), headingDeg: real(panel.orientation_deg) + 90,
+    })),
+  };
 }
 
 export class Scale {

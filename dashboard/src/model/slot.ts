@@ -1,5 +1,5 @@
 // A fused slot as the page keeps it: flat arrays, subject number i at i times the row's length.
-import type { WatchResponse } from '../api/types';
+import type { Contribution as Told, ContributionFate, WatchResponse } from '../api/types';
 import { count, real } from './numbers';
 
 export interface Slot {
@@ -23,8 +23,8 @@ export interface Slot {
 
 // What is really there, for the subjects where the site knows it; NaN or -1 elsewhere.
 export interface Truth {
-  readonly positions: Float32Array;
-  readonly classes: Int32Array;
+  readonly positions: Float32Array; // [n × 2], m
+  readonly classes: Int32Array; // [n]
 }
 
 // The tuple of one source for one subject.
@@ -34,7 +34,35 @@ export interface Contribution {
   readonly mean: Float32Array;
   readonly cholesky: Float32Array;
   readonly logProbabilities: Float32Array;
+  readonly innovation: number; // its distance from the fusion of the others
   readonly leftOut: string; // why the fusion left it out; empty: it counts
+}
+
+const LEFT_OUT: Record<ContributionFate, string> = {
+  CONTRIBUTION_FATE_UNSPECIFIED: '',
+  CONTRIBUTION_FATE_FUSED: '',
+  CONTRIBUTION_FATE_REDUNDANT: 'contained in a larger one',
+  CONTRIBUTION_FATE_GATED: 'gated',
+};
+
+function readContribution(told: Told, subject: number): Contribution {
+  return {
+    source: told.source,
+    subject,
+    mean: floats(told.mean, told.mean.length),
+    cholesky: floats(told.cholesky, told.cholesky.length),
+    logProbabilities: floats(told.log_probabilities, told.log_probabilities.length),
+    innovation: real(told.innovation),
+    leftOut: LEFT_OUT[told.fate] ?? '',
+  };
+}
+
+// Truth is in the plane; an estimate with a height keeps it as not known.
+function readTruth(response: WatchResponse, subjects: number): Truth | undefined {
+  if (response.truth === undefined) return undefined;
+  const classes = new Int32Array(subjects).fill(-1);
+  classes.set(response.truth.classes.slice(0, subjects));
+  return { positions: floats(response.truth.positions, 2 * subjects), classes };
 }
 
 function floats(values: readonly unknown[] | undefined, length: number): Float32Array {
@@ -83,8 +111,8 @@ export function readSlot(response: WatchResponse): Slot | undefined {
     logProbabilities: floats(slot.log_probabilities, n * response.classes.length),
     contributors: contributorCounts(slot.contributors, n, response.leaves.length),
     leaves: response.leaves.length,
-    truth: undefined,
-    contributions: [],
+    truth: readTruth(response, n),
+    contributions: (response.contributions?.contributions ?? []).map((told) => readContribution(told, response.contributions!.subject)),
   };
 }
 
@@ -102,15 +130,11 @@ export function horizontalPosition(slot: Slot, i: number): readonly [number, num
   return [slot.means[i * d]!, d === 1 ? 0 : slot.means[i * d + 1]!];
 }
 
-// The distance between estimate and truth in all dimensions, m; NaN where the truth is not known.
+// The distance between estimate and truth in the plane, m; NaN where the truth is not known.
 export function errorM(slot: Slot, i: number): number {
   if (slot.truth === undefined || slot.dimension === 0) return NaN;
-  let sum = 0;
-  for (let k = 0; k < slot.dimension; ++k) {
-    const at = i * slot.dimension + k;
-    sum += (slot.means[at]! - slot.truth.positions[at]!) ** 2;
-  }
-  return Math.sqrt(sum);
+  const [x, y] = horizontalPosition(slot, i);
+  return Math.hypot(x - slot.truth.positions[2 * i]!, slot.dimension === 1 ? 0 : y - slot.truth.positions[2 * i + 1]!);
 }
 
 export function mostLikelyClass(slot: Slot, i: number, classes: number): number {

@@ -6,6 +6,8 @@ import { count, duration, percent, plural, real, significant } from './numbers';
 export const BAND = [0.5, 2] as const;
 const SILENT_MS = 2_000;
 const NOTABLE_SHARE = 0.01;
+// A source that lies is among those that the others are compared with: they seem to lie, too, but less.
+const MISLED = 0.75;
 
 export type Severity = 'bad' | 'warn' | 'good' | 'faint';
 
@@ -31,7 +33,7 @@ function distanceWords(consistency: number, worst: number, categorical: boolean)
   if (consistency === 0) return 'Not measured yet: that needs another source with the same subjects.';
   const factor = significant(Math.sqrt(Math.max(consistency, 1 / consistency)));
   if (consistency > BAND[1]) {
-    if (consistency < worst / 2) return 'Disagrees with the others, which contain a source that disagrees more: look at that one first.';
+    if (consistency < MISLED * worst) return 'Disagrees with the others, which contain a source that disagrees more: look at that one first.';
     return categorical
       ? 'Over-confident: it is surprised by the others more often than its probabilities say. Check its model.'
       : `Over-confident or displaced: its tuples lie ${factor} times as far from the others as it claims. Check its model, place and heading.`;
@@ -42,7 +44,7 @@ function distanceWords(consistency: number, worst: number, categorical: boolean)
 }
 
 function severityOf(verdict: Omit<Verdict, 'severity' | 'words'>, worst: number): Severity {
-  if (verdict.consistency > BAND[1]) return verdict.consistency < worst / 2 ? 'warn' : 'bad';
+  if (verdict.consistency > BAND[1]) return verdict.consistency < MISLED * worst ? 'warn' : 'bad';
   if (verdict.behindMs > SILENT_MS) return 'bad';
   if (verdict.gated > NOTABLE_SHARE || verdict.missed > NOTABLE_SHARE || verdict.refusedFrames > 0) return 'warn';
   return verdict.consistency === 0 ? 'faint' : 'good';

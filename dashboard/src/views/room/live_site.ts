@@ -1,11 +1,13 @@
 // A site as it is seen live: its stream, the last minutes, and the moment that is shown.
 import { siteParameter } from '../../api/client';
 import { SlotStream, type LinkState } from '../../api/slot_stream';
-import type { WatchResponse } from '../../api/types';
+import type { Site, WatchResponse } from '../../api/types';
+import { Confusion } from '../../model/confusion';
 import { figuresOf, type Figures } from '../../model/figures';
 import { History } from '../../model/history';
-import { widen, type Bounds } from '../../model/plan';
-import { readSlot, type Slot } from '../../model/slot';
+import { ellipseOf, enlargement } from '../../model/ellipse';
+import { widen, type Bounds, type Scale } from '../../model/plan';
+import { horizontalFactor, readSlot, type Slot } from '../../model/slot';
 
 const RATE_HZ = 20;
 const KEPT_MS = 5 * 60_000;
@@ -21,14 +23,25 @@ export class LiveSite {
   pausedAtMs: number | undefined; // undefined: live
   link: LinkState = 'connecting';
   receivedMs = 0; // performance.now() of the latest slot
-  private readonly stream: SlotStream;
+  readonly confusion = new Confusion();
+  private enlarged = 1;
+  private stream: SlotStream | undefined;
+  private subject: number | undefined;
 
   constructor(
-    site: string,
+    private readonly site: Site,
     private readonly onChange: () => void,
-  ) {
+  ) {}
+
+  // Also what each source says of a subject, from now on. The history stays.
+  follow(subject: number | undefined): void {
+    if (this.stream !== undefined && subject === this.subject) return;
+    this.stream?.close();
+    this.subject = subject;
+    const plain = `api/v1/events?${siteParameter(this.site.name)}&rate_hz=${RATE_HZ}${this.site.has_truth ? '&truth=true' : ''}`;
     this.stream = new SlotStream(
-      `api/v1/events?${siteParameter(site)}&rate_hz=${RATE_HZ}`,
+      // Only a few readers of a site may ask for contributions.
+      subject === undefined ? [plain] : [`${plain}&contributions=${subject}`, plain],
       (response) => this.take(response),
       (link) => {
         this.link = link;
@@ -38,7 +51,7 @@ export class LiveSite {
   }
 
   close(): void {
-    this.stream.close();
+    this.stream?.close();
   }
 
   private take(response: WatchResponse): void {
@@ -48,6 +61,7 @@ export class LiveSite {
     this.classes = response.classes;
     this.receivedMs = performance.now();
     this.history.add(slot);
+    this.confusion.add(slot, response.classes.length);
     if (slot.dimension > 0) this.seen = widen(this.seen, slot);
     this.onChange();
   }
@@ -71,6 +85,19 @@ export class LiveSite {
   // How long no slot has come, ms; NaN before the first.
   silentMs(): number {
     return this.receivedMs === 0 ? NaN : performance.now() - this.receivedMs;
+  }
+
+  changed(): void {
+    this.onChange();
+  }
+
+  // How many times as large the ellipses are drawn.
+  enlargement(scale: Scale | undefined): number {
+    const slot = this.shown();
+    if (slot === undefined || scale === undefined || slot.dimension === 0) return this.enlarged;
+    const deviations = [...slot.subjects.keys()].map((i) => ellipseOf(horizontalFactor(slot, i)).major).sort((a, b) => a - b);
+    this.enlarged = enlargement(scale.length(deviations[deviations.length >> 1] ?? NaN), this.enlarged);
+    return this.enlarged;
   }
 
   pause(atMs: number | undefined): void {

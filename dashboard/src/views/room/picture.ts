@@ -2,12 +2,14 @@
 import { ellipseOf } from '../../model/ellipse';
 import type { History } from '../../model/history';
 import { gridStep, Scale, type Plan } from '../../model/plan';
+import { significant } from '../../model/numbers';
 import { errorM, horizontalFactor, horizontalPosition, type Contribution, type Slot } from '../../model/slot';
 import { seriesColour, type Colours } from '../../ui/theme';
 
 const MARGIN_PX = 28;
 const TAIL_MS = 2_000;
 const TAIL_POINTS = 40;
+const INSET_PX = 200;
 // Beyond this, the sources of a subject contradict each other plainly.
 const INCONSISTENT = 4;
 
@@ -17,6 +19,7 @@ export interface Scene {
   readonly plan: Plan;
   readonly selected: number | undefined; // subject
   readonly sources: readonly string[];
+  readonly enlarged: number; // how many times the ellipses are as large as true
   readonly colours: Colours;
 }
 
@@ -28,7 +31,7 @@ function stroke(context: CanvasRenderingContext2D, colour: string, width: number
   context.stroke();
 }
 
-function drawGrid(context: CanvasRenderingContext2D, scale: Scale, plan: Plan, colours: Colours): void {
+function drawGrid(context: CanvasRenderingContext2D, scale: Scale, { plan, colours, enlarged }: Scene): void {
   const { left, right, bottom, top } = plan.bounds;
   const step = gridStep(scale.length(1), 36);
   stroke(context, colours.line, 1, () => {
@@ -43,7 +46,7 @@ function drawGrid(context: CanvasRenderingContext2D, scale: Scale, plan: Plan, c
   });
   context.fillStyle = colours.faint;
   context.textAlign = 'left';
-  context.fillText(`grid ${step} m`, scale.x(left) + 4, scale.y(bottom) - 6);
+  context.fillText(`grid ${step} m${enlarged > 1 ? `, ellipses ${enlarged} times as large` : ''}`, scale.x(left) + 4, scale.y(bottom) - 6);
 }
 
 function drawPlan(context: CanvasRenderingContext2D, scale: Scale, scene: Scene): void {
@@ -118,9 +121,9 @@ function drawSubjects(context: CanvasRenderingContext2D, scale: Scale, scene: Sc
     const chosen = slot.subjects[k] === scene.selected;
     const colour = slot.consistency[k]! > INCONSISTENT ? colours.bad : chosen ? colours.strong : colours.accent;
     context.globalAlpha = chosen ? 0.9 : 0.7;
-    stroke(context, colour, chosen ? 2 : 1.25, () => drawEllipse(context, scale, mean, factor, 1));
+    stroke(context, colour, chosen ? 2 : 1.25, () => drawEllipse(context, scale, mean, factor, scene.enlarged));
     context.globalAlpha = chosen ? 0.6 : 0.35;
-    stroke(context, colour, 1, () => drawEllipse(context, scale, mean, factor, 2));
+    stroke(context, colour, 1, () => drawEllipse(context, scale, mean, factor, 2 * scene.enlarged));
     context.globalAlpha = 1;
     const [x, y] = [scale.x(mean[0]), scale.y(mean[1])];
     context.fillStyle = colour;
@@ -135,8 +138,8 @@ function drawSubjects(context: CanvasRenderingContext2D, scale: Scale, scene: Sc
 
 function drawTruth(context: CanvasRenderingContext2D, scale: Scale, scene: Scene, slot: Slot, k: number): void {
   const [x, y] = horizontalPosition(slot, k);
-  const tx = scale.x(slot.truth!.positions[k * slot.dimension]!);
-  const ty = scale.y(slot.dimension === 1 ? 0 : slot.truth!.positions[k * slot.dimension + 1]!);
+  const tx = scale.x(slot.truth!.positions[2 * k]!);
+  const ty = scale.y(slot.dimension === 1 ? 0 : slot.truth!.positions[2 * k + 1]!);
   stroke(context, scene.colours.good, 1.5, () => {
     context.moveTo(tx - 4, ty - 4);
     context.lineTo(tx + 4, ty + 4);
@@ -147,20 +150,53 @@ function drawTruth(context: CanvasRenderingContext2D, scale: Scale, scene: Scene
   });
 }
 
-function drawContributions(context: CanvasRenderingContext2D, scale: Scale, scene: Scene, all: readonly Contribution[]): void {
-  for (const each of all) {
-    const d = each.mean.length;
-    if (d === 0 || each.subject !== scene.selected) continue;
-    const colour = seriesColour(scene.colours, Math.max(0, scene.sources.indexOf(each.source)));
-    const mean: [number, number] = [each.mean[0]!, d === 1 ? 0 : each.mean[1]!];
-    const factor: [number, number, number] =
-      d === 1 ? [each.cholesky[0]!, 0, 0] : [each.cholesky[0]!, each.cholesky[1]!, each.cholesky[2]!];
+// Mean and factor of a contribution in the plane.
+function horizontal(each: Contribution): { mean: [number, number]; factor: [number, number, number] } {
+  if (each.mean.length === 1) return { mean: [each.mean[0]!, 0], factor: [each.cholesky[0]!, 0, 0] };
+  return { mean: [each.mean[0]!, each.mean[1]!], factor: [each.cholesky[0]!, each.cholesky[1]!, each.cholesky[2]!] };
+}
+
+// A corner of the picture, as through a magnifying glass: the chosen subject, what each source says of it, and the truth, to scale.
+function drawInset(context: CanvasRenderingContext2D, scene: Scene, slot: Slot, width: number): void {
+  const k = slot.subjects.indexOf(scene.selected ?? -1);
+  if (k < 0) return;
+  const { colours } = scene;
+  const told = slot.contributions.filter((each) => each.subject === scene.selected && each.mean.length > 0).map((each) => ({ each, ...horizontal(each) }));
+  const [x, y] = horizontalPosition(slot, k);
+  const truth = errorM(slot, k);
+  const reach = told.reduce(
+    (most, { mean, factor }) => Math.max(most, Math.hypot(mean[0] - x, mean[1] - y) + 1.5 * ellipseOf(factor).major),
+    Math.max(3 * ellipseOf(horizontalFactor(slot, k)).major, Number.isFinite(truth) ? 1.2 * truth : 0),
+  );
+  if (!(reach > 0 && reach < 1e5)) return;
+  const size = Math.min(INSET_PX, width / 2);
+  const scale = new Scale({ left: x - reach, right: x + reach, bottom: y - reach, top: y + reach }, size, size, 4);
+  context.save();
+  context.translate(width - size - 6, 6);
+  context.fillStyle = colours.surface;
+  context.fillRect(0, 0, size, size);
+  context.beginPath();
+  context.rect(0, 0, size, size);
+  context.clip();
+  for (const { each, mean, factor } of told) {
+    const colour = seriesColour(colours, Math.max(0, scene.sources.indexOf(each.source)));
     context.setLineDash(each.leftOut === '' ? [] : [4, 3]);
     stroke(context, colour, 1.5, () => drawEllipse(context, scale, mean, factor, 1));
     context.setLineDash([]);
     context.fillStyle = colour;
     context.fillRect(scale.x(mean[0]) - 2.5, scale.y(mean[1]) - 2.5, 5, 5);
   }
+  stroke(context, colours.text, 2, () => drawEllipse(context, scale, [x, y], horizontalFactor(slot, k), 1));
+  context.fillStyle = colours.text;
+  context.beginPath();
+  context.arc(scale.x(x), scale.y(y), 3.5, 0, 2 * Math.PI);
+  context.fill();
+  if (Number.isFinite(truth)) drawTruth(context, scale, scene, slot, k);
+  stroke(context, colours.faint, 1, () => context.rect(0.5, 0.5, size - 1, size - 1));
+  context.fillStyle = colours.text;
+  context.textAlign = 'left';
+  context.fillText(`subject ${scene.selected}, ${significant(200 * reach)} cm wide`, 8, size - 8);
+  context.restore();
 }
 
 // Fills the canvas; returns the scale, with which a click finds its subject.
@@ -178,13 +214,13 @@ export function drawRoom(canvas: HTMLCanvasElement, scene: Scene): Scale {
   context.clearRect(0, 0, width, height);
   context.font = '12px system-ui, sans-serif';
   context.lineJoin = 'round';
-  drawGrid(context, scale, scene.plan, scene.colours);
+  drawGrid(context, scale, scene);
   drawPlan(context, scale, scene);
   const slot = scene.history.at(scene.index);
   if (slot === undefined || slot.dimension === 0) return scale;
   drawTails(context, scale, scene, slot);
-  drawContributions(context, scale, scene, slot.contributions);
   drawSubjects(context, scale, scene, slot);
+  drawInset(context, scene, slot, width);
   return scale;
 }
 

@@ -1,12 +1,15 @@
 // The room of a site, live: where its subjects are and how sure that is.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Site } from '../../api/types';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { request } from '../../api/client';
+import type { Room, Site } from '../../api/types';
 import { duration, integer, percent, significant } from '../../model/numbers';
-import type { Plan, Scale } from '../../model/plan';
+import { planOf, type Plan, type Scale } from '../../model/plan';
 import { Empty, Figure, Figures, Notice } from '../../ui/parts';
 import { Redraw } from '../../ui/redraw';
 import { colours, onTheme } from '../../ui/theme';
 import { useTick } from '../../ui/tick';
+import { ClassTable, ConfusionTable, ProbabilityTable } from './classes';
+import { Contributions } from './contributions';
 import { LiveSite, STALE_MS } from './live_site';
 import { drawRoom, subjectNear } from './picture';
 import { SubjectTable } from './subject_table';
@@ -23,8 +26,9 @@ export function RoomView({ site, subject, select }: Properties) {
   const scale = useRef<Scale | undefined>(undefined);
   const chosen = useRef(subject);
   chosen.current = subject;
+  const enlarge = useRef(true);
   const [live, setLive] = useState<LiveSite | undefined>(undefined);
-  const plan = useMemo<Plan | undefined>(() => undefined, [site.name]);
+  const plan = useRef<Plan | undefined>(undefined);
   useTick(250);
 
   useEffect(() => {
@@ -35,14 +39,23 @@ export function RoomView({ site, subject, select }: Properties) {
       scale.current = drawRoom(canvas.current, {
         history: current.history,
         index: current.index(),
-        plan: plan ?? fallback,
+        plan: plan.current ?? fallback,
         selected: chosen.current,
         sources: current.leaves,
+        enlarged: enlarge.current ? current.enlargement(scale.current) : 1,
         colours: colours(),
       });
     });
-    current = new LiveSite(site.name, () => redraw.request());
+    current = new LiveSite(site, () => redraw.request());
+    current.follow(chosen.current);
     setLive(current);
+    plan.current = undefined;
+    if (site.has_room) {
+      void request<Room>(`api/v1/sites/${encodeURIComponent(site.name)}/room`).then((room) => {
+        plan.current = planOf(room);
+        redraw.request();
+      }, () => undefined); // without a plan, the picture fits what was seen
+    }
     const forgetTheme = onTheme(() => redraw.request());
     const sizes = new ResizeObserver(() => redraw.request());
     if (canvas.current !== null) sizes.observe(canvas.current);
@@ -52,12 +65,14 @@ export function RoomView({ site, subject, select }: Properties) {
       forgetTheme();
       sizes.disconnect();
     };
-  }, [site.name, plan]);
+  }, [site.name, site.has_room, site.has_truth]);
+  useEffect(() => live?.follow(subject), [live, subject]);
 
   const slot = live?.shown();
   const figures = live?.figures();
   const silentMs = live?.silentMs() ?? NaN;
   const paused = live?.pausedAtMs !== undefined;
+  const categorical = site.classes.length > 0;
   const click = (event: MouseEvent) => {
     if (slot === undefined || scale.current === undefined) return;
     const near = subjectNear(slot, scale.current, event.offsetX, event.offsetY);
@@ -76,16 +91,23 @@ export function RoomView({ site, subject, select }: Properties) {
           The site has published nothing for {duration(silentMs)}. The connection stands: look at <a href={`#/sources/${encodeURIComponent(site.name)}`}>Sources</a>.
         </Notice>
       )}
-      <div class="room">
+      <div class={categorical ? 'room classes' : 'room'}>
         <div class="plan">
-          <canvas ref={canvas} role="img" onClick={click}
+          <canvas ref={canvas} hidden={categorical} role="img" onClick={click}
             aria-label={`Plan of ${site.name} with ${slot?.subjects.length ?? 0} subjects; the table has the same positions`} />
           {slot === undefined && (
             <Empty title="No slot yet">
               <p>The site has fused nothing since the aggregator started. Start its nodes; <code>tributary status</code> lists who reports.</p>
             </Empty>
           )}
+          {categorical && slot !== undefined && <ClassTable slot={slot} classes={site.classes} selected={subject} select={select} />}
           {live !== undefined && <Timeline live={live} />}
+          {!categorical && (
+            <label class="hint">
+              <input type="checkbox" checked={enlarge.current} onChange={(event) => { enlarge.current = event.currentTarget.checked; live?.changed(); }} /> Enlarge ellipses that are too small to be seen
+            </label>
+          )}
+          {categorical && live !== undefined && live.confusion.judged > 0 && <ConfusionTable confusion={live.confusion} classes={site.classes} />}
         </div>
         <div class="beside">
           <Figures>
@@ -93,11 +115,17 @@ export function RoomView({ site, subject, select }: Properties) {
             <Figure label="estimates" value={figures ? `${integer(figures.estimatesPerSecond)} /s` : '–'} />
             <Figure label="latency" value={figures ? duration(figures.latencyMs) : '–'} title="Median time from the earliest sample to the fused slot, by the clocks of node and aggregator" />
             <Figure label="complete" value={figures ? percent(figures.complete) : '–'} title="Estimates that contain every source" />
+            {live !== undefined && live.confusion.judged > 0 && <Figure label="right" value={percent(live.confusion.right / live.confusion.judged)} />}
             {figures !== undefined && Number.isFinite(figures.meanErrorM) && (
               <Figure label="mean error" value={`${significant(100 * figures.meanErrorM)} cm`} />
             )}
           </Figures>
-          {slot !== undefined && <SubjectTable slot={slot} selected={subject} select={select} />}
+          {slot !== undefined && subject !== undefined && (categorical
+            ? <ProbabilityTable slot={slot} classes={site.classes} subject={subject} />
+            : <Contributions slot={slot} subject={subject} sources={live?.leaves ?? []} />)}
+          {slot !== undefined && !categorical && <SubjectTable slot={slot} selected={subject} select={select} />}
+          {!categorical && !site.has_room && <p class="hint">Walls and panels are drawn where <code>[site.room]</code> of the aggregator’s configuration has them.</p>}
+          {categorical && subject === undefined && <p class="hint">Choose a subject to see the probabilities of every class.</p>}
         </div>
       </div>
     </>

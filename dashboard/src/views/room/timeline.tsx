@@ -2,6 +2,8 @@
 import { clockTime } from '../../model/numbers';
 import type { LiveSite } from './live_site';
 
+const STEP_MS = 50;
+
 export function Timeline({ live }: { live: LiveSite }) {
   const first = live.history.at(0);
   const last = live.history.latest();
@@ -15,10 +17,10 @@ export function Timeline({ live }: { live: LiveSite }) {
       <input
         type="range"
         aria-label="Moment that is shown, seconds before now"
-        min={first.beginsMs - last.beginsMs}
+        min={STEP_MS * Math.ceil((first.beginsMs - last.beginsMs) / STEP_MS)}
         max={0}
-        step={50}
-        value={shownMs - last.beginsMs}
+        step={STEP_MS}
+        value={STEP_MS * Math.round((shownMs - last.beginsMs) / STEP_MS)}
         onInput={(event) => live.pause(last.beginsMs + Number(event.currentTarget.value))}
       />
       <output>{paused ? `${clockTime(shownMs)} (${behindS.toFixed(1)} s ago)` : 'live'}</output>

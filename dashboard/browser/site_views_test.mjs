@@ -1,0 +1,81 @@
+// Sources, Loss and Fleet against a room in which one panel sees other users than the rest.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { open, PHONE, violations } from './chromium.mjs';
+import { until } from './daemons.mjs';
+import { startRoom, WALLS } from './lis.mjs';
+
+const cells = (page, selector) => page.$$eval(selector, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+
+export function siteViewTests(browser) {
+  let setup;
+  before(async () => (setup = await startRoom({ seeds: { east: 2 } })));
+  after(() => setup.close());
+
+  test('the liar stands first, with a reason', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/sources/room`);
+    await until('east stands first', async () => (await cells(page, '[aria-label="Sources"] tbody tr'))[0]?.[0] === 'east');
+    const rows = await cells(page, '[aria-label="Sources"] tbody tr');
+    assert.equal(rows[0][1], 'look here');
+    assert.match(rows[0][7], /Over-confident or displaced/);
+    assert.equal(rows.length, 4);
+    const { sites } = await setup.get('api/v1/sites');
+    const east = sites[0].sources.find((source) => source.name === 'east');
+    assert.ok(Math.abs(Number(rows[0][2].replace(',', '')) / east.consistency - 1) < 0.5, `${rows[0][2]} beside ${east.consistency}`);
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('a stopped panel is called silent', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/sources/room`, { viewport: PHONE, colorScheme: 'dark' });
+    await setup.stop('west');
+    await until('west is silent', async () => (await cells(page, '[aria-label="Sources"] tbody tr')).some((row) => row[0] === 'west' && /Silent for/.test(row[7])));
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('the account of frames and tuples adds up to what the API has', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/loss/room`);
+    await page.waitForSelector('.bar');
+    const before = await setup.get('api/v1/sites/room/flow');
+    await page.waitForTimeout(2_500);
+    const [frames, tuples] = await page.$$eval('section', (sections) =>
+      sections.slice(0, 2).map((section) => ({
+        total: Number(/: ([\d,]+)/.exec(section.querySelector('h3').textContent)[1].replaceAll(',', '')),
+        sum: [...section.querySelectorAll('tbody tr')].reduce((sum, row) => sum + Number(row.cells[1].textContent.replaceAll(',', '')), 0),
+      })));
+    const after = await setup.get('api/v1/sites/room/flow');
+    for (const [shown, key] of [[frames, 'frames'], [tuples, 'tuples']]) {
+      assert.equal(shown.sum, shown.total);
+      assert.ok(shown.total >= Number(before[key].total) && shown.total <= Number(after[key].total), key);
+    }
+    const { nodes } = await setup.get('api/v1/nodes');
+    const telling = nodes.filter((node) => node.connected && node.status !== undefined).length;
+    await until('the nodes’ frames add up', async () => (await page.locator('text=adds up').count()) >= telling);
+    assert.equal(await page.locator('.notice.bad').count(), 0);
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('the fleet lists the nodes of the API and opens what each says', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/fleet`);
+    await page.waitForSelector('tbody tr:nth-child(4)');
+    const rows = await cells(page, '[aria-label="Nodes"] tbody tr');
+    assert.deepEqual(rows.map((row) => row[0]).sort(), [...WALLS].sort());
+    assert.deepEqual([rows[0][0], rows[0][2]], ['west', 'not connected'], 'those in trouble first');
+    await page.getByRole('button', { name: 'north' }).press('Enter');
+    const { nodes } = await setup.get('api/v1/nodes');
+    const north = nodes.find((node) => node.name === 'north');
+    const facts = await page.locator('.facts').textContent();
+    assert.ok(facts.includes(Buffer.from(north.model_sha256, 'base64').toString('hex')), facts);
+    await page.getByLabel('Find').fill('nor lis');
+    await until('one is left', async () => (await page.locator('tbody tr:not(.details)').count()) === 1);
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+}
