@@ -29,6 +29,7 @@ COMMAND = re.compile(r"^(?:tributary(?:-node|-aggregator|-xclbin|-rom)?|\./demo\
 NOT_RUN = {
     ("docs/running.md", "needs systemd as PID 1"): 2,
     ("docs/running.md", "needs a board"): 1,
+    ("docs/running.md", "needs a container engine"): 1,
     ("fpga/syn/vivado/README.md", "needs Vivado and Vitis"): 2,
 }
 
