@@ -17,7 +17,7 @@ export async function open(browser, address, { viewport = DESKTOP, colorScheme =
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   const faults = [];
-  const host = new URL(address).host;
+  const host = address === 'about:blank' ? '' : new URL(address).host;
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
   });

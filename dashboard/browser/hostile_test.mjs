@@ -39,4 +39,36 @@ sources = ["two"]
       await setup.close();
     }
   });
+
+  // The aggregator of this test knows no tokens: the refusal and the session are played.
+  test('a page that is refused asks for a token, which opens a session and is not kept', async () => {
+    const setup = await Setup.create();
+    try {
+      await setup.startAggregator(['', '\n[[site]]\nname = "room"\nsources = ["one"]\n']);
+      const { page, close } = await open(browser(), 'about:blank');
+      let session = false;
+      const headers = [];
+      await page.route('**/api/v1/sites', (route) =>
+        session ? route.continue() : route.fulfill({ status: 401, contentType: 'application/json', body: '{"error": "say who you are"}' }));
+      await page.route('**/api/v1/session', (route) => {
+        headers.push(route.request().headers().authorization);
+        session = headers.length === 2;
+        return session ? route.fulfill({ status: 200, contentType: 'application/json', body: '{"name": "wall"}' })
+          : route.fulfill({ status: 401, contentType: 'application/json', body: '{"error": "the token has expired"}' });
+      });
+      await page.goto(setup.address);
+      await page.getByLabel('Token').fill(' first ');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.waitForSelector('text=the token has expired');
+      assert.deepEqual(await violations(page), []);
+      await page.getByLabel('Token').fill('second');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('text=No slot yet');
+      assert.deepEqual(headers, ['Bearer first', 'Bearer second']);
+      assert.equal(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, location.href, document.cookie]).includes('second')), false);
+      await close();
+    } finally {
+      await setup.close();
+    }
+  });
 }

@@ -11,6 +11,7 @@ import { FleetView } from './views/fleet/fleet';
 import { LearningView } from './views/learning/learning';
 import { LossView } from './views/loss';
 import { RoomView } from './views/room/room';
+import { SignIn } from './views/sign_in';
 import { SourcesView } from './views/sources';
 
 const TITLES: Record<View, string> = { room: 'Room', sources: 'Sources', learning: 'Learning', fleet: 'Fleet', loss: 'Loss' };
@@ -95,10 +96,11 @@ export function App() {
       </header>
       <main id="content" tabIndex={-1}>
         <h2 class="hidden">{TITLES[route.view]}</h2>
-        {polled.problem !== undefined && (
+        {polled.problem?.status === 401 && <SignIn done={sites.wake} />}
+        {polled.problem !== undefined && polled.problem.status !== 401 && (
           <Notice kind="bad">{polled.problem.message} {polled.answeredMs > 0 && 'What you see is old. '}The page asks again by itself.</Notice>
         )}
-        {route.view === 'learning' ? <LearningView route={route} />
+        {polled.problem?.status === 401 ? null : route.view === 'learning' ? <LearningView route={route} />
           : route.view === 'fleet' ? <FleetView />
           : polled.answer !== undefined && <SiteView route={route} all={all} />}
       </main>

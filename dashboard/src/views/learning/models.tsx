@@ -20,9 +20,9 @@ function Row({ run, model, ask }: { run: Run; model: Model; ask: (model: Model) 
       <td class="number">{bytes(count(model.file_bytes))}</td>
       <td>
         <div class="buttons">
-          {offers('get /api/v1/models/{digest}.safetensors') && <a class="button" download={`${run.name}-${model.round}.safetensors`} href={`api/v1/models/${name}.safetensors`}>
+          <a class="button" download={`${run.name}-${model.round}.safetensors`} href={`api/v1/models/${name}.safetensors`}>
             Download<span class="hidden"> the model after round {model.round}</span>
-          </a>}
+          </a>
           {model.current ? 'current' : offers('post /api/v1/models/rollback') && <button type="button" onClick={() => ask(model)}>Roll back<span class="hidden"> to round {model.round}</span></button>}
         </div>
       </td>
