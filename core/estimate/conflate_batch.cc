@@ -36,6 +36,7 @@ HWY_INLINE V Bounded(V value) {
 
 // One source's rows in the header's terms; x and z relative to the origin.
 struct Term {
+  HWY_INLINE Term() {}  // GCC gives an implicit one no instruction set on ARM: it could not call V's
   V c, u, s;
   V x;
   V z;  // u·x + y: the first part of the factored information measures it with variance 1/c
@@ -59,6 +60,7 @@ HWY_INLINE Term LoadTerm(const TuplePlanes& source, std::size_t row, V origin_x,
 
 // The conflation: C, U, S of the header, and the mean.
 struct Fusion {
+  HWY_INLINE Fusion() {}
   V inverse_c, u, inverse_s;
   V x, y;
 };

@@ -29,12 +29,14 @@ HWY_INLINE void ForEachQuad(const PlaneShape& shape, Visit visit) {
 
 // The four pixels of 2×2.
 struct Quad {
+  HWY_INLINE Quad() {}  // GCC gives an implicit one no instruction set on ARM: it could not call V's
+  HWY_INLINE Quad(V a, V b, V c, V d) : v{a, b, c, d} {}
   V v[4];
 };
 
 HWY_INLINE Quad LoadQuad(D d, const float* x, const PlaneShape& shape) {
   const std::size_t right = shape.lanes(), below = shape.pitch();
-  return {{hn::Load(d, x), hn::Load(d, x + right), hn::Load(d, x + below), hn::Load(d, x + below + right)}};
+  return {hn::Load(d, x), hn::Load(d, x + right), hn::Load(d, x + below), hn::Load(d, x + below + right)};
 }
 
 // The factor with which the activation passes on the gradient of factor · peak + term.
