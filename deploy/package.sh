@@ -14,14 +14,15 @@ case $architecture in
     ;;
 esac
 
-deploy/install-packages.sh deploy/packages.txt deploy/packages-fpga.txt deploy/packages-release.txt
+deploy/install-packages.sh deploy/packages.txt deploy/packages-page.txt deploy/packages-fpga.txt deploy/packages-release.txt
 export TRIBUTARY_BUILD=$PWD/build/$preset
 if [ "$preset" = arm64 ]; then
   deploy/install-packages.sh deploy/packages-arm64.txt
   export TRIBUTARY_SYSROOT=$PWD/build/sysroot-arm64
   [ -f "$TRIBUTARY_SYSROOT/complete" ] || deploy/sysroot.sh arm64 "$TRIBUTARY_SYSROOT"
 fi
-deploy/build.sh "$preset" tributary_installed
+# A package without the aggregator's page would be a poor one: it is a fault if the page cannot be built.
+deploy/build.sh "$preset" -DTRIBUTARY_DASHBOARD=on tributary_installed
 
 # dpkg-buildpackage leaves its results beside the folder that it works in.
 work=build/packages/work-$architecture
