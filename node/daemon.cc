@@ -18,6 +18,7 @@
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "node/panel/panel_factory.h"
+#include "node/self_report.h"
 
 namespace tributary::node {
 namespace {
@@ -80,7 +81,8 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 }  // namespace
 
-Daemon::Daemon(NodeConfig config, const runtime::Clock& clock) : clock_(clock), config_(std::move(config)) {
+Daemon::Daemon(NodeConfig config, const runtime::Clock& clock)
+    : clock_(clock), config_(std::move(config)), started_unix_ns_(clock.UnixNs()) {
   metrics_.AddProcessMetrics();
   runtime::AddClockMetrics(metrics_);
   http::AddDaemonRoutes(http_, metrics_);
@@ -126,6 +128,10 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
 }
 
 absl::Status Daemon::OpenPanels(PreparedNode prepared) {
+  for (const panel::PanelConfig& panel : config_.panels) {
+    if (panel.accelerator.xrt && xclbin_uuid_.empty())
+      xclbin_uuid_ = accelerator::XclbinUuid(*panel.accelerator.xrt);
+  }
   std::vector<panel::PanelParts> parts;
   for (std::size_t i = 0; i < config_.panels.size(); ++i) {
     ASSIGN_OR_RETURN(panel::PanelParts opened, panel::OpenParts(config_.panels[i], *prepared.models[i],
@@ -210,8 +216,29 @@ void Daemon::Reload(const NodeConfig& config) {
   }
 }
 
-void Daemon::FollowFiles() {
+void Daemon::Tick() {
+  constexpr std::int64_t kStatusIntervalNs = 1'000'000'000;
   if (tls_ != nullptr) tls_->Poll();
+  if (uplink_ == nullptr || clock_.SteadyNs() < next_status_steady_ns_) return;
+  next_status_steady_ns_ = clock_.SteadyNs() + kStatusIntervalNs;
+  uplink_->SayStatus(
+      SelfReport({.started_unix_ns = started_unix_ns_, .xclbin_uuid = xclbin_uuid_, .problems = Problems()}));
+}
+
+std::vector<std::string> Daemon::Problems() const {
+  std::vector<std::string> problems;
+  for (std::size_t i = 0; i < panels_.size(); ++i) {
+    const panel::PanelState state = panels_[i]->state();
+    if (state == panel::PanelState::kRestarting || state == panel::PanelState::kFailed) {
+      problems.push_back(fmt::format("panel {} {}", config_.panels[i].name,
+                                     state == panel::PanelState::kFailed ? "has failed" : "restarts"));
+    }
+  }
+  if (learner_ != nullptr && learner_->state() != v1::PARENT_STATE_PARTICIPATING) {
+    problems.push_back(fmt::format("learner {}: {}", wire::EnumLabel(learner_->state()),
+                                   std::string(learner_->last_error().message())));
+  }
+  return problems;
 }
 
 bool Daemon::finished() const {

@@ -1,6 +1,7 @@
 // A node: its panels, its uplink, its learner, its metrics.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,8 +36,9 @@ class Daemon {
   // SIGHUP: takes the files of TLS as they are now. Files that are at fault leave the certificates as they
   // were (LiveTls).
   void Reload(const NodeConfig& config);
-  // Call ten times a second: takes certificates whose files have changed.
-  void FollowFiles();
+  // Call ten times a second: takes certificates whose files have changed, and tells the aggregator once a
+  // second how this node is.
+  void Tick();
 
   // Every panel has ended, and there is no learner.
   bool finished() const;
@@ -63,12 +65,17 @@ class Daemon {
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
+  // Why the node cannot do what it is asked to.
+  std::vector<std::string> Problems() const;
   // The sources: the panels, or their fusion.
   // All panels run one model: they give positions, or the probabilities of these classes.
   void AddSources(const std::vector<std::string>& classes, v1::Hello& hello) const;
 
   const runtime::Clock& clock_;
   const NodeConfig config_;
+  const std::int64_t started_unix_ns_;
+  std::string xclbin_uuid_;  // of the first board; empty: no board
+  std::int64_t next_status_steady_ns_ = 0;
   runtime::Metrics metrics_;
   std::shared_ptr<config::LiveTls> tls_;        // null: no TLS
   std::unique_ptr<link::Uplink> uplink_;        // none without panels

@@ -93,7 +93,7 @@ int Run(const runtime::DaemonArguments& arguments) {
     return runtime::kExitUnavailable;
   }
   runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [] { return true; },
-                           [&] { return (*daemon)->finished(); }, [&] { (*daemon)->FollowFiles(); });
+                           [&] { return (*daemon)->finished(); }, [&] { (*daemon)->Tick(); });
   (*daemon)->Stop();
 
   const std::string summary = (*daemon)->Summary();

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/str_join.h"
 #include "cli/table.h"
 #include "core/runtime/elapsed.h"
@@ -20,6 +23,43 @@ std::string NodesText(const v1::ListNodesResponse& response, std::int64_t now_un
               absl::StrJoin(node.sources(), ", "));
   }
   return table.Text();
+}
+
+namespace {
+
+// The largest value of that kind, or nothing.
+std::string Largest(const v1::NodeStatus& status, v1::SensorKind kind, const char* unit) {
+  std::optional<double> largest;
+  for (const v1::Sensor& sensor : status.sensors()) {
+    if (sensor.kind() == kind) largest = std::max(largest.value_or(sensor.value()), sensor.value());
+  }
+  return largest ? fmt::format("{:.1f} {}", *largest, unit) : "-";
+}
+
+std::string SpanText(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 2 * 86'400) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} d", seconds / 86'400);
+}
+
+}  // namespace
+
+std::string ConditionsText(const v1::ListNodesResponse& response, std::int64_t now_unix_ns) {
+  Table table({Left("NODE"), Left("VERSION"), Right("UP"), Right("HELD"), Right("HOTTEST"), Right("POWER"),
+               Right("CERTIFICATE"), Left("PROBLEM"), Left("LAST ERROR")});
+  for (const v1::Node& node : response.nodes()) {
+    if (!node.has_status()) continue;
+    const v1::NodeStatus& status = node.status();
+    const double left_s = runtime::ElapsedSeconds(now_unix_ns, node.certificate_expires_unix_ns());
+    table.Add(node.name(), status.version(),
+              SpanText(runtime::ElapsedSeconds(status.started_unix_ns(), now_unix_ns)), status.held_frames(),
+              Largest(status, v1::SENSOR_KIND_TEMPERATURE, "C"), Largest(status, v1::SENSOR_KIND_POWER, "W"),
+              node.certificate_expires_unix_ns() == 0 ? "-" : SpanText(left_s),
+              status.problems().empty() ? "-" : absl::StrJoin(status.problems(), "; "),
+              status.last_error().empty() ? "-" : status.last_error());
+  }
+  return table.empty() ? "" : "\n" + table.Text();
 }
 
 std::string LearnersText(const v1::ListNodesResponse& response) {

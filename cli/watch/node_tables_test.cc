@@ -31,6 +31,33 @@ TEST(NodeTablesTest, ATimeThatTheAggregatorInventedOverflowsNothing) {
               HasSubstr(" 9223372036.9 s ago "));
 }
 
+TEST(NodeTablesTest, ShowsHowANodeIs) {
+  v1::ListNodesResponse response = OneNode(0);
+  EXPECT_EQ(ConditionsText(response, kNowNs), "") << "an older node says nothing";
+  v1::Node& node = *response.mutable_nodes(0);
+  node.set_certificate_expires_unix_ns(kNowNs + 30 * std::int64_t{86'400'000'000'000});
+  v1::NodeStatus& status = *node.mutable_status();
+  status.set_version("0.1.0");
+  status.set_started_unix_ns(kNowNs - 90'000'000'000);
+  status.set_held_frames(12);
+  for (const double celsius : {45.0, 61.5}) {
+    v1::Sensor& sensor = *status.add_sensors();
+    sensor.set_kind(v1::SENSOR_KIND_TEMPERATURE);
+    sensor.set_value(celsius);
+  }
+  status.add_problems("panel south has failed");
+  const std::string text = ConditionsText(response, kNowNs);
+  EXPECT_THAT(text, ::testing::StartsWith("\nNODE "));
+  for (const char* shown :
+       {"north 0.1.0", " 90 s ", " 12 ", " 61.5 C ", " 30 d ", " panel south has failed "}) {
+    EXPECT_THAT(text, HasSubstr(shown));
+  }
+  // Nothing that a node invents overflows.
+  status.set_started_unix_ns(std::numeric_limits<std::int64_t>::min());
+  status.mutable_sensors(0)->set_value(std::numeric_limits<double>::max());
+  EXPECT_NE(ConditionsText(response, kNowNs), "");
+}
+
 TEST(NodeTablesTest, ListsWhatLearnsBehindAnEmptyLineIfAnythingDoes) {
   v1::ListNodesResponse response = OneNode(0);
   EXPECT_EQ(LearnersText(response), "");

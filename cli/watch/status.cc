@@ -27,8 +27,9 @@ absl::Status Status(const StatusArguments& arguments) {
   ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes,
                    AllNodes(arguments.connection, arguments.site, clock, &certificate_pem));
   const std::int64_t now_ns = clock.UnixNs();
-  std::cout << (arguments.json ? wire::MessageJson(nodes) + "\n"
-                               : NodesText(nodes, now_ns) + LearnersText(nodes));
+  std::cout << (arguments.json
+                    ? wire::MessageJson(nodes) + "\n"
+                    : NodesText(nodes, now_ns) + ConditionsText(nodes, now_ns) + LearnersText(nodes));
   // Not on standard output, which programs read.
   for (const std::string& warning :
        ExpiryWarnings(arguments.connection, certificate_pem, now_ns / 1'000'000'000)) {

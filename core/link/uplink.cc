@@ -71,6 +71,8 @@ class ReportUplink final : public Uplink {
     return spool_.DropAll();
   }
 
+  void SayStatus(v1::NodeStatus status) override { write_side_.SayStatus(std::move(status)); }
+
   UplinkState state() const override {
     const runtime::MutexLock lock(mutex_);
     return state_;

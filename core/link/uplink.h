@@ -68,6 +68,10 @@ class Uplink : public TupleSink {
   // counts the rest, and ends the thread. Returns how many frames were dropped. A refused node does not wait.
   virtual std::uint64_t Stop(std::chrono::milliseconds drain) = 0;
 
+  // What the node says of itself with the next message; call it about once a second. The uplink adds what it
+  // knows of its spool. An aggregator of an earlier release takes no notice.
+  virtual void SayStatus(v1::NodeStatus status) = 0;
+
   virtual UplinkState state() const = 0;
   virtual absl::Status refusal() const = 0;  // the last error of a stream, OK while it is well
   virtual UplinkCounters counters() const = 0;

@@ -28,6 +28,25 @@ void WriteSide::Shut() {
   stream_.reset();
 }
 
+void WriteSide::SayStatus(v1::NodeStatus status) {
+  const runtime::MutexLock lock(mutex_);
+  status_ = std::move(status);
+}
+
+bool WriteSide::TakeStatus() {
+  request_.clear_status();
+  {
+    const runtime::MutexLock lock(mutex_);
+    if (!status_) return false;
+    *request_.mutable_status() = *std::exchange(status_, std::nullopt);
+  }
+  const SpoolCounters counters = spool_.counters();
+  request_.mutable_status()->set_offered_frames(counters.offered_frames);
+  request_.mutable_status()->set_held_frames(counters.held_frames);
+  request_.mutable_status()->set_held_bytes(counters.held_bytes);
+  return true;
+}
+
 bool WriteSide::Claim() {
   const runtime::MutexLock lock(mutex_);
   return !std::exchange(claimed_, true);
@@ -50,7 +69,7 @@ void WriteSide::SendIfIdle(bool flush) {
       const runtime::MutexLock lock(mutex_);
       if (stream_ == nullptr || claimed_) return;
       const std::size_t enough = flush ? 1 : std::max<std::size_t>(frames_per_message_, 1);
-      if (spool_.waiting_frames() < enough) return;
+      if (spool_.waiting_frames() < enough && !(flush && status_)) return;
       claimed_ = true;
       stream = stream_;
     }
@@ -70,12 +89,12 @@ bool WriteSide::Write(ReportStream& stream) {
     bytes += taken_.payload_bytes();
     wire::FrameToWire(taken_, *request_.add_frames());
   }
-  if (request_.frames_size() == 0) return false;
+  if (!TakeStatus() && request_.frames_size() == 0) return false;
   request_.set_dropped_frames(spool_.dropped_frames());
   grpc::WriteOptions options;
   // A backlog goes out in large messages; the last one is never held back.
   if (spool_.waiting_frames() >= most) options.set_buffer_hint();
-  messages_.fetch_add(1, std::memory_order_relaxed);
+  if (request_.frames_size() > 0) messages_.fetch_add(1, std::memory_order_relaxed);
   stream.rpc->Write(request_, options, tag_);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
@@ -32,7 +33,11 @@ class WriteSide {
   void Open(std::shared_ptr<ReportStream> stream);
   void Shut();
 
-  // Starts a write if none is under way and enough frames wait; with `flush`, one frame is enough.
+  // Goes out with the next message.
+  void SayStatus(v1::NodeStatus status);
+
+  // Starts a write if none is under way and enough frames wait; with `flush`, one frame or a status is
+  // enough.
   void SendIfIdle(bool flush);
 
   // For other writes on the stream. Claim: false while any write is under way. Release: the write has
@@ -45,6 +50,8 @@ class WriteSide {
 
  private:
   bool Write(ReportStream& stream);
+  // Whether there was one to say; false leaves the request without.
+  bool TakeStatus();
 
   Spool& spool_;
   const runtime::Clock& clock_;
@@ -55,6 +62,7 @@ class WriteSide {
   mutable runtime::Mutex mutex_;
   std::shared_ptr<ReportStream> stream_ GUARDED_BY(mutex_);  // while open
   bool claimed_ GUARDED_BY(mutex_) = false;                  // from before a write to its completion
+  std::optional<v1::NodeStatus> status_ GUARDED_BY(mutex_);  // that has not gone out
 
   // Only the thread that holds the claim uses it; reused for each message.
   v1::ReportRequest request_;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -37,7 +39,38 @@ class PrintableMessage final : public spdlog::custom_flag_formatter {
   }
 };
 
+// Remembers the latest error, for those who ask the daemon how it is.
+class ErrorSink final : public spdlog::sinks::sink {
+ public:
+  void log(const spdlog::details::log_msg& message) override {
+    if (message.level < spdlog::level::err) return;
+    LoggedError error{Printable({message.payload.data(), message.payload.size()}),
+                      std::chrono::nanoseconds(message.time.time_since_epoch()).count()};
+    const MutexLock lock(mutex_);
+    latest_ = std::move(error);
+  }
+  void flush() override {}
+  void set_pattern(const std::string&) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+
+  std::optional<LoggedError> latest() const {
+    const MutexLock lock(mutex_);
+    return latest_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<LoggedError> latest_ GUARDED_BY(mutex_);
+};
+
+const std::shared_ptr<ErrorSink>& Errors() {
+  static const auto& errors = *new auto(std::make_shared<ErrorSink>());
+  return errors;
+}
+
 }  // namespace
+
+std::optional<LoggedError> LatestError() { return Errors()->latest(); }
 
 absl::Status SetUpLog(std::string_view level) {
   const spdlog::level::level_enum parsed = spdlog::level::from_str(std::string(level));
@@ -54,6 +87,7 @@ absl::Status SetUpLog(std::string_view level) {
       formatter->add_flag<PrintableMessage>('v').set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v");
       logger->set_formatter(std::move(formatter));
     }
+    logger->sinks().push_back(Errors());
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));
     return true;

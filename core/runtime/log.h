@@ -15,6 +15,13 @@ namespace tributary::runtime {
 // Errors: InvalidArgument for another level.
 absl::Status SetUpLog(std::string_view level);
 
+// The latest line of the level error since the logger was set up; nothing if there is none. Thread-safe.
+struct LoggedError {
+  std::string text;
+  std::int64_t unix_ns = 0;
+};
+std::optional<LoggedError> LatestError();
+
 // A rate limit, so that one cause does not fill the log. Allows `burst` lines at once, then one per
 // `interval_ns`. Counts the lines that it suppresses. Thread-safe.
 class LogLimit {

@@ -91,6 +91,9 @@ inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 // Unimplemented in a build without XRT.
 absl::Status CheckXrt(const std::vector<std::string_view>& kernels, const XrtOptions& options);
 
+// The UUID of the options' xclbin; empty if that cannot be read, and in a build without XRT.
+std::string XclbinUuid(const XrtOptions& options);
+
 // Positioning on a board, with the processor as fallback if the options allow that. Same outputs as
 // fpga::InferPositioning in int8_16, bit for bit. Errors: InvalidArgument for a network that does not fit;
 // those of XrtFrames::Create unless the processor takes over; Unimplemented in a build without XRT. Infer:

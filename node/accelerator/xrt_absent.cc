@@ -11,6 +11,8 @@ absl::Status Absent() {
 
 }  // namespace
 
+std::string XclbinUuid(const XrtOptions&) { return ""; }
+
 absl::Status CheckXrt(const std::vector<std::string_view>&, const XrtOptions&) { return Absent(); }
 
 Created CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t, const XrtOptions&) {

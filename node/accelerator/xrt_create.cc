@@ -161,6 +161,11 @@ absl::Status CheckXclbin(const std::vector<std::string_view>& kernels, const Xrt
 
 }  // namespace
 
+std::string XclbinUuid(const XrtOptions& options) {
+  const absl::StatusOr<XclbinSummary> summary = ReadXclbin(options.xclbin);
+  return summary.ok() ? summary->uuid : "";
+}
+
 absl::Status CheckXrt(const std::vector<std::string_view>& kernels, const XrtOptions& options) {
   const absl::Status status = CheckXclbin(kernels, options);
   return options.fall_back_to_cpu && !absl::IsInvalidArgument(status) ? absl::OkStatus() : status;

@@ -56,6 +56,7 @@ class Learner {
   void Stop();
 
   v1::ParentState state() const { return client_->state(); }
+  absl::Status last_error() const { return client_->last_error(); }  // of the stream of tasks
   LearnerCounters counters() const { return metrics_.counters(); }
   link::FederationClient::Counters link_counters() const { return client_->counters(); }
   std::size_t image_count() const { return images_.count(); }

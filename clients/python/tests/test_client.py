@@ -1,13 +1,17 @@
 """The client against the daemons as they are released."""
 
 import importlib.util
+import json
+import math
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import urllib.request
 
 import grpc
 
@@ -110,6 +114,25 @@ class WatchTest(ClientTest):
         self.assertEqual((node.name, node.connected, list(node.sources)), ("walker", True, ["probe"]))
 
 
+    def test_a_node_tells_how_it_is(self):
+        self.folder.aggregator(ROOM)
+        self.folder.room_node("room")
+        aggregator = self.connect()
+
+        def said():
+            nodes = aggregator.nodes("room")
+            return nodes[0] if nodes and nodes[0].status.offered_frames else None
+
+        node = eventually(said)
+        self.assertRegex(node.status.version, r"^\d+\.\d+\.\d+")
+        self.assertLess(abs(node.status.started_unix_ns - time.time_ns()), 300e9)
+        self.assertEqual(list(node.status.problems), [])
+        self.assertGreater(node.status_unix_ns, node.status.started_unix_ns)
+        listed = subprocess.run([BIN / "tributary", "status", "--aggregator", self.folder.address], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertRegex(listed, r"NODE +VERSION +UP +HELD")
+
+
 class ReporterTest(ClientTest):
     def test_tuples_arrive_as_they_were_sent(self):
         self.folder.aggregator(BENCH + AIR)
@@ -184,6 +207,68 @@ class TlsTest(ClientTest):
             self.connect(timeout_s=2).sites()
         with self.assertRaisesRegex(ValueError, "all three, or none"):
             Aggregator(self.folder.address, ca=certs / "ca.pem")
+
+
+class HttpTest(ClientTest):
+    """What a page in a browser asks for."""
+
+    PLAN = ROOM + """truth = "room:seed=1,snapshots=50"
+[site.room]
+bounds = [-5.0, -5.0, 5.0, 5.0]
+[site.room.origin]
+latitude_deg = 55.7
+longitude_deg = 13.2
+"""
+
+    def event(self, query, last=""):
+        """The id and the data of the first event."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.folder.http}/api/v1/events?site=room&{query}",
+                                         headers={"Last-Event-ID": last} if last else {})
+        with urllib.request.urlopen(request, timeout=30) as stream:
+            lines = {}
+            while "data" not in lines:
+                key, _, value = stream.readline().decode().strip().partition(": ")
+                lines[key] = value
+        return lines["id"], json.loads(lines["data"])
+
+    def test_shows_plan_map_truth_contributions_and_flow(self):
+        self.folder.aggregator(self.PLAN)
+        self.folder.room_node("room")
+        self.assertEqual(json.loads(self.folder.get("/api/v1/sites/room/room"))["max_x_m"], 5)
+        def complete():
+            _, event = self.event("truth=true&contributions=1&subjects=1")
+            return event if event.get("contributions") and event["slot"]["contributors"] == ["15"] else None
+
+        event = eventually(complete)
+        self.assertEqual(event["slot"]["subjects"], [1])
+        error = math.dist(event["slot"]["means"], event["truth"]["positions"])
+        self.assertLess(error, 1, "the model knows this room to some centimetres")
+        self.assertEqual(len(event["contributions"]["contributions"]), 4)
+        points = json.loads(self.folder.get("/api/v1/sites/room/subjects.geojson"))["features"]
+        self.assertEqual(len(points), 2)
+        self.assertAlmostEqual(points[0]["geometry"]["coordinates"][1], 55.7, places=3)
+        for account in ("frames", "tuples"):
+            flow = json.loads(self.folder.get("/api/v1/sites/room/flow"))[account]
+            self.assertEqual(int(flow["total"]), sum(int(entry["count"]) for entry in flow["entries"]))
+            self.assertGreater(int(flow["total"]), 0)
+
+    def test_a_reader_that_comes_back_is_told_what_it_missed(self):
+        self.folder.aggregator(self.PLAN)
+        self.folder.room_node("room")
+        last, _ = self.event("rate_hz=50")
+        time.sleep(0.5)
+        again, event = self.event("rate_hz=50", last)
+        missed = int(again.split("-")[1]) - int(last.split("-")[1]) - 1
+        self.assertGreater(missed, 0)
+        self.assertEqual(int(event["skipped_slots"]), missed)
+
+    def test_a_reload_takes_another_plan(self):
+        aggregator = self.folder.aggregator(ROOM)
+        self.assertEqual(self.folder.get("/api/v1/sites/room/room"), "", "404")
+        config = self.folder.path / "aggregator.toml"
+        config.write_text(config.read_text() + self.PLAN[len(ROOM):])
+        aggregator.send_signal(signal.SIGHUP)
+        self.assertIn('"max_x_m":5', eventually(lambda: self.folder.get("/api/v1/sites/room/room")))
 
 
 class SlotTest(unittest.TestCase):
