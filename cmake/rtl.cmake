@@ -5,6 +5,13 @@ find_program(YOSYS yosys REQUIRED)
 find_program(YOSYS_SMTBMC yosys-smtbmc REQUIRED)
 find_program(Z3 z3 REQUIRED)
 
+# What every kernel has beside its block: the shell and its masters. For yosys, which looks for no modules by itself, with
+# the headers and the common blocks that they use. Relative to fpga/rtl.
+file(GLOB TRIBUTARY_SHELL RELATIVE ${PROJECT_SOURCE_DIR}/fpga/rtl CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/fpga/rtl/kernel/axi_*.sv ${PROJECT_SOURCE_DIR}/fpga/rtl/kernel/kernel_*.sv)
+set(TRIBUTARY_SHELL_FOR_YOSYS -I${PROJECT_SOURCE_DIR}/fpga/rtl/kernel ${TRIBUTARY_SHELL} common/skid_buffer.sv
+  common/axi_lite_check.sv common/axi_master_check.sv)
+
 set(TRIBUTARY_VERILATOR_FLAGS "" CACHE STRING "Further flags for Verilator, e.g. -Wno-fatal for planted bugs")
 
 # tributary_verilated(NAME TOP module SOURCES file... [PREFIX class] [PARAMETERS P=V...] [INCLUDES folder...])
@@ -72,14 +79,14 @@ function(tributary_formal name)
 endfunction()
 
 # tributary_synth(NAME TOP module SOURCES file|-Ifolder... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT KIND<=N|KIND=N ...]
-#                 [LABELS label...])
+#                 [LABELS label...] [MANUAL target])
 #
-# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. A bound more than a tenth above
-# its count fails too. KIND is LUT, FF, DSP,
+# A ctest (label synth, or those given), or with MANUAL a step of that target, for designs that take minutes: yosys
+# synth_xilinx, with the counts of EXPECT asserted. A bound more than a tenth above its count fails too. KIND is LUT, FF, DSP,
 # BRAM (in units of 36 Kb) or LUTRAM; numeric PARAMETERS only. ROM files are found in TRIBUTARY_ROM_DIR by their default
 # names. Netlist and statistics are left in build/*/fpga/synth.
 function(tributary_synth name)
-  cmake_parse_arguments(ARG "" "TOP;FAMILY" "SOURCES;PARAMETERS;EXPECT;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOP;FAMILY;MANUAL" "SOURCES;PARAMETERS;EXPECT;LABELS" ${ARGN})
   if(NOT ARG_FAMILY)
     set(ARG_FAMILY xc7)
   endif()
@@ -93,20 +100,44 @@ function(tributary_synth name)
     endif()
     list(APPEND sources ${file})
   endforeach()
+  list(REMOVE_DUPLICATES sources)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fpga/synth ${TRIBUTARY_ROM_DIR})
+  set(synthesise ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/synthesise.sh ${PROJECT_BINARY_DIR}/fpga/synth/${name} ${ARG_TOP}
+    ${ARG_FAMILY})
+  if(ARG_MANUAL)
+    add_custom_target(synth_${name} WORKING_DIRECTORY ${TRIBUTARY_ROM_DIR} USES_TERMINAL VERBATIM
+      COMMAND ${synthesise} "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
+    tributary_step_of(${ARG_MANUAL} synth_${name})
+    return()
+  endif()
   add_test(NAME synth_${name} WORKING_DIRECTORY ${TRIBUTARY_ROM_DIR}
-    COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/synthesise.sh ${PROJECT_BINARY_DIR}/fpga/synth/${name} ${ARG_TOP}
-      ${ARG_FAMILY} "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
+    COMMAND ${synthesise} "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
   set_tests_properties(synth_${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 FIXTURES_SETUP netlist_${name})
 endfunction()
 
-# tributary_netlist_bench(NAME TOP module BENCH source... [FILTER tests])
+# tributary_step_of(TARGET STEP): TARGET, made if need be, runs the target STEP.
+function(tributary_step_of target step)
+  if(NOT TARGET ${target})
+    add_custom_target(${target})
+  endif()
+  add_dependencies(${target} ${step})
+endfunction()
+
+# tributary_netlist_bench(NAME TOP module BENCH source... [FILTER tests] [MANUAL target])
 #
-# A ctest (label synth): the netlist of tributary_synth(NAME ...), with yosys's models of the primitives, under the same
-# bench as the RTL: C++ sources relative to fpga, of which one is the *_tb.cc. The top's ports must have kept their names.
+# A ctest (label synth), or with MANUAL a step of that target: the netlist of tributary_synth(NAME ...), with yosys's models
+# of the primitives, under the same bench as the RTL: C++ sources relative to fpga, of which one is the *_tb.cc. The top's
+# ports must have kept their names.
 function(tributary_netlist_bench name)
-  cmake_parse_arguments(ARG "" "FILTER;TOP" "BENCH" ${ARGN})
-  add_test(NAME netlist_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/simulate_netlist.sh
-    ${PROJECT_BINARY_DIR}/fpga/synth/${name} ${ARG_TOP} "${ARG_FILTER}" ${ARG_BENCH})
+  cmake_parse_arguments(ARG "" "FILTER;TOP;MANUAL" "BENCH" ${ARGN})
+  set(simulate ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/simulate_netlist.sh ${PROJECT_BINARY_DIR}/fpga/synth/${name}
+    ${ARG_TOP})
+  if(ARG_MANUAL)
+    add_custom_target(netlist_${name} USES_TERMINAL VERBATIM COMMAND ${simulate} "${ARG_FILTER}" ${ARG_BENCH})
+    add_dependencies(netlist_${name} synth_${name})
+    tributary_step_of(${ARG_MANUAL} netlist_${name})
+    return()
+  endif()
+  add_test(NAME netlist_${name} COMMAND ${simulate} "${ARG_FILTER}" ${ARG_BENCH})
   set_tests_properties(netlist_${name} PROPERTIES LABELS synth TIMEOUT 600 FIXTURES_REQUIRED netlist_${name})
 endfunction()
