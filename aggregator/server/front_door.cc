@@ -10,7 +10,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,6 +25,7 @@
 
 #include "aggregator/server/listeners.h"
 #include "core/runtime/printable.h"
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_address.h"
 
@@ -202,7 +202,7 @@ void FrontDoor::Open(HandOver hand_over, Progress progress) {
   hand_over_ = std::move(hand_over);
   progress_ = std::move(progress);
   thread_ = std::jthread([this](std::stop_token stop) {
-    prctl(PR_SET_NAME, "accept");
+    runtime::EnterThread("accept", runtime::ThreadRank::kFusion);
     Run(std::move(stop));
   });
 }

@@ -1,14 +1,16 @@
 #include "aggregator/server/ingest_server.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
+#include "aggregator/server/callback_threads.h"
 #include "aggregator/server/live_credentials.h"
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 
@@ -115,10 +117,13 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
     for (const auto& queue : server->queues_) queue->Discard();
     return absl::UnavailableError(fmt::format("{}: gRPC does not start", options.listen));
   }
+  if (!CallbackThreadsRun()) {
+    spdlog::warn("gRPC runs callbacks on threads of its own: learning slows fusion down");
+  }
   server->rare_.Listen(*server->queues_.front()->queue());
   for (const auto& queue : server->queues_) {
     server->threads_.emplace_back([&queue = *queue] {
-      prctl(PR_SET_NAME, "ingest");
+      runtime::EnterThread("ingest", runtime::ThreadRank::kFusion);
       queue.Run();
     });
   }

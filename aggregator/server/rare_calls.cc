@@ -1,7 +1,5 @@
 #include "aggregator/server/rare_calls.h"
 
-#include <sys/prctl.h>
-
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <string>
@@ -10,6 +8,7 @@
 #include "aggregator/access/access_control.h"
 #include "aggregator/server/counted_call.h"
 #include "aggregator/server/reflection_call.h"
+#include "core/runtime/thread_rank.h"
 #include "core/wire/peer.h"
 
 namespace tributary::server {
@@ -72,7 +71,7 @@ RareCalls::RareCalls(const publish::AggregatorState& state, ConnectionTable& con
       connections_(connections),
       serving_(serving),
       thread_(std::make_unique<boost::asio::thread_pool>(1)) {
-  boost::asio::post(*thread_, [] { prctl(PR_SET_NAME, "rare calls"); });
+  boost::asio::post(*thread_, [] { runtime::EnterThread("rare calls", runtime::ThreadRank::kBackground); });
 }
 
 RareCalls::~RareCalls() = default;

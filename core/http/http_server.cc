@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,6 +13,7 @@
 #include "core/http/http_connection.h"
 #include "core/http/http_tls.h"
 #include "core/runtime/address.h"
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
 namespace tributary::http {
@@ -75,7 +75,7 @@ absl::Status HttpServer::Start(const std::string& listen) {
   port_ = sockets_->acceptor.local_endpoint(error).port();
   sockets_->Accept();
   sockets_->thread = std::jthread([this] {
-    prctl(PR_SET_NAME, "http");
+    runtime::EnterThread("http", runtime::ThreadRank::kBackground);
     while (true) {
       try {
         service_->io.run();

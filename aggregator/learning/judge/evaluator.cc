@@ -1,8 +1,6 @@
 #include "aggregator/learning/judge/evaluator.h"
 
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <future>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "core/nn/encoder/encoder_file.h"
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -56,9 +55,8 @@ Evaluator::Evaluator(Coordinator& coordinator, EvaluationImages images)
 std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, EvaluationImages images) {
   auto evaluator = std::shared_ptr<Evaluator>(new Evaluator(coordinator, std::move(images)));
   evaluator->thread_ = std::jthread([&evaluator = *evaluator](std::stop_token stop) {
-    prctl(PR_SET_NAME, "evaluation");
-    // Figures can wait, rounds cannot. On Linux this is the thread's own.
-    setpriority(PRIO_PROCESS, 0, 5);
+    // Figures can wait, rounds cannot.
+    runtime::EnterThread("evaluation", runtime::ThreadRank::kSpare);
     evaluator.Run(stop);
   });
   coordinator.board().Add(evaluator);

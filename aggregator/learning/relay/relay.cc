@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "core/runtime/mutex.h"
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
@@ -84,7 +84,8 @@ Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Cloc
   };
   coordinator_.Post([tell](HostedRuns&, Attendance& nodes) { nodes.AwaitParent(tell); });
   thread_ = std::jthread([this] {
-    prctl(PR_SET_NAME, "relay");
+    // It waits on sockets of its own, and so reads the panels' frames in turn with the ingest threads.
+    runtime::EnterThread("relay", runtime::ThreadRank::kFusion);
     Run();
   });
 }

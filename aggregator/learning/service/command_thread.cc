@@ -1,16 +1,16 @@
 #include "aggregator/learning/service/command_thread.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "core/runtime/thread_rank.h"
 
 namespace tributary::learning {
 
 void CommandThread::Start(std::string name, Settle settle) {
   thread_ = std::jthread([this, name = std::move(name), settle = std::move(settle)](std::stop_token stop) {
-    prctl(PR_SET_NAME, name.c_str());
+    runtime::EnterThread(name, runtime::ThreadRank::kBackground);
     std::int64_t next_ns = settle();
     for (bool stopping = false; !stopping;) {
       stopping = stop.stop_requested();

@@ -1,0 +1,30 @@
+// Who waits for whom when processors are short: panels first.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tributary::runtime {
+
+// Linux gives each thread a nice value of its own, and raising it takes no privilege. A thread of a lower
+// rank still runs at once on a processor that is idle. On a busy one the kernel gives ten nice levels less
+// about a tenth of the time, and lets a thread of the first rank interrupt the others (sched(7)).
+enum class ThreadRank : std::uint8_t {
+  kFusion,      // frames, fused slots and the door that guards them: as nice as the process
+  kBackground,  // learning, HTTP and rare calls: their peers wait milliseconds more and lose nothing
+  kSpare,       // figures that nobody waits for
+};
+
+// How much nicer than the process a thread of this rank is.
+constexpr int NiceLevels(ThreadRank rank) {
+  constexpr std::array<int, 3> kLevels = {0, 10, 15};
+  return kLevels[static_cast<std::size_t>(rank)];
+}
+
+// Call first on a new thread, whose starter has the first rank: a thread begins with the nice value of its
+// starter. `name`: as debuggers and top show it; they show its first 15 bytes.
+void EnterThread(const std::string& name, ThreadRank rank);
+
+}  // namespace tributary::runtime
