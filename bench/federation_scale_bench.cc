@@ -37,9 +37,9 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 using nlohmann::json;
 
-// The aggregator admits 1,024 streams per connection: here, a Participate stream and one other call of each
+// The aggregator admits 128 streams per connection: here, a Participate stream and one other call of each
 // node.
-constexpr std::size_t kNodesPerChannel = 500;
+constexpr std::size_t kNodesPerChannel = 60;
 // From the last event that matters to a reading of memory: freed buffers go back and queued notices leave.
 constexpr std::chrono::seconds kSettle{1};
 constexpr std::chrono::seconds kIdle{5};

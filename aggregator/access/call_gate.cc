@@ -27,17 +27,18 @@ std::string_view FirstProperty(const grpc_auth_context* context, const char* nam
 
 struct Gate {
   AccessControl& control;
-  const std::function<void(const std::string& name)> refused;
+  const GateNews news;
 };
 
 // On a thread of gRPC's, at the beginning of each call.
-void Judge(void* gate, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
+void Judge(void* state, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
            grpc_process_auth_metadata_done_cb done, void* call) {
-  AccessControl& access = static_cast<Gate*>(gate)->control;
+  const Gate& gate = *static_cast<Gate*>(state);
+  AccessControl& access = gate.control;
   const Peer peer{std::string(FirstProperty(context, GRPC_X509_CN_PROPERTY_NAME)),
                   access.certificates().IdOf(FirstProperty(context, GRPC_X509_PEM_CERT_PROPERTY_NAME))};
   const grpc::Status status = wire::ToGrpcStatus(access.Admit(PathIn(metadata, count), peer));
-  if (!status.ok()) static_cast<Gate*>(gate)->refused(peer.name);
+  (status.ok() ? gate.news.admitted : gate.news.refused)(peer.name);
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(status.error_code()),
        status.error_message().c_str());
 }
@@ -55,9 +56,8 @@ std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* cont
   return peer;
 }
 
-grpc_auth_metadata_processor GateOf(AccessControl& control,
-                                    std::function<void(const std::string& name)> refused) {
-  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(refused)}};
+grpc_auth_metadata_processor GateOf(AccessControl& control, GateNews news) {
+  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(news)}};
 }
 
 }  // namespace tributary::access

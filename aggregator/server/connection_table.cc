@@ -163,6 +163,7 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Peer& whose = own.whose->second;
   ++own.calls;
   ++whose.calls;
+  if (whose.half_calls > 0) --whose.half_calls;
   ++calls_;
   own.pulse->heard.fetch_add(1, std::memory_order_relaxed);
   if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
@@ -197,8 +198,13 @@ std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_
   const Numbers stalling(numbers.begin(), numbers.end());
   std::vector<Socket> cut;
   const runtime::MutexLock lock(mutex_);
+  std::unordered_set<const Peers::value_type*> whose;
+  for (const auto& [peer, each] : connections_) {
+    if (each.whose != nullptr && stalling.contains(each.number)) whose.insert(each.whose);
+  }
   for (auto& [peer, each] : connections_) {
-    if (!stalling.contains(each.number)) continue;
+    const bool works = each.reports > 0 || each.pulse->uploads.load(std::memory_order_relaxed) > 0;
+    if (!stalling.contains(each.number) && (works || !whose.contains(each.whose))) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kStall)) cut.push_back(*socket);
   }
   return cut;
@@ -261,10 +267,22 @@ std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, st
   const runtime::MutexLock lock(mutex_);
   const auto found = peers_.find(name);
   if (found == peers_.end() || !found->second.refused.Exceeds(limits_.refused_calls, second)) return {};
+  return CutAllOf(*found, ConnectionFault::kCallRate);
+}
+
+std::vector<Socket> ConnectionTable::NoteAdmittedCall(const std::string& name) {
+  const runtime::MutexLock lock(mutex_);
+  // A name without a call that has begun is on silent connections: they may not send that much.
+  const auto found = peers_.find(name);
+  if (found == peers_.end() || ++found->second.half_calls <= limits_.half_calls) return {};
+  return CutAllOf(*found, ConnectionFault::kHalfCalls);
+}
+
+std::vector<Socket> ConnectionTable::CutAllOf(const Peers::value_type& whose, ConnectionFault fault) {
   std::vector<Socket> cut;
   for (auto& [peer, each] : connections_) {
-    if (each.whose != &*found) continue;
-    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kCallRate)) cut.push_back(*socket);
+    if (each.whose != &whose) continue;
+    if (const std::optional<Socket> socket = Cut(&each, fault)) cut.push_back(*socket);
   }
   return cut;
 }

@@ -34,8 +34,9 @@ enum class ConnectionFault : std::uint8_t {
   kNoCall,              // it sent more than any call begins with, and no call came of it
   kMemory,              // the process has nearly used up its memory
   kStall,               // what it sends keeps gRPC busy, and nothing comes of it
+  kHalfCalls,           // its peer has too many calls of which only headers came
 };
-inline constexpr std::size_t kConnectionFaults = 13;
+inline constexpr std::size_t kConnectionFaults = 14;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -51,7 +52,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "quarantined",
                                                                       "no_call",
                                                                       "memory",
-                                                                      "stall"};
+                                                                      "stall",
+                                                                      "half_calls"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -80,6 +82,9 @@ struct ConnectionLimits {
   std::size_t call_rate_of_address = 20'000;
   // In one second, of one name: calls that its roles do not allow, or that nobody serves.
   std::size_t refused_calls = 100;
+  // Of one name: calls that the gate has admitted and that no service has seen yet. gRPC keeps 12 KiB for
+  // each until its request is complete. A node has a few.
+  std::size_t half_calls = 256;
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
@@ -165,6 +170,9 @@ class ConnectionTable {
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
+  // The gate has admitted a call of that name, which BeginCall will see when its request is complete: the
+  // name's connections, if too many calls are between both.
+  std::vector<Socket> NoteAdmittedCall(const std::string& name);
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
@@ -187,7 +195,8 @@ class ConnectionTable {
     bool uploads = false;
   };
   std::vector<Open> OpenConnections() const;
-  // Those with these numbers, to cut.
+  // Those with these numbers, to cut, and the others of their peers that neither report nor upload: a flood
+  // comes by many connections, and what each has sent takes gRPC milliseconds.
   std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
   // Call four times a second; `received`: bytes in all, without answers to what was sent. Those to cut, for
   // they have sent more than one message since something was last heard of them: nothing else ends a header
@@ -212,6 +221,7 @@ class ConnectionTable {
     RateLimit rate = {};
     RateLimit refused = {};
     RateLimit reflections = {};
+    std::size_t half_calls = 0;  // of a name: admitted, and not begun
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address
   struct Connection {
@@ -251,6 +261,7 @@ class ConnectionTable {
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
   Connection* MostCalls() REQUIRES(mutex_);
+  std::vector<Socket> CutAllOf(const Peers::value_type& whose, ConnectionFault fault) REQUIRES(mutex_);
   // Nothing if the connection is null or has been cut before.
   std::optional<Socket> Cut(Connection* connection, ConnectionFault fault) REQUIRES(mutex_);
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +27,7 @@ class ConnectionTableTest : public ::testing::Test {
             .call_rate = 40,
             .call_rate_of_address = 200,
             .refused_calls = 3,
+            .half_calls = 3,
             .unheard_bytes_per_look = 0};
   }
   // The silent connection that made room, by its number; -1: none.
@@ -207,6 +211,31 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
   EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
 }
 
+TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWithTooManyCallsOfWhichOnlyHeadersCame) {
+  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 2; ++port) Begin("192.0.2.1:" + std::to_string(port), "evil");
+  Begin("192.0.2.1:3", "honest");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty());
+  EXPECT_TRUE(table_.NoteAdmittedCall("honest").empty());
+  EXPECT_TRUE(table_.NoteAdmittedCall("nobody yet").empty());
+  std::set<int> cut;
+  for (const Socket& each : table_.NoteAdmittedCall("evil")) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
+  EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty()) << "once";
+  EXPECT_EQ(Refused(ConnectionFault::kHalfCalls), 2u);
+}
+
+TEST_F(ConnectionTableTest, ACallWhoseRequestHasComeIsHalfNoMore) {
+  Add("192.0.2.1:1");
+  Begin("192.0.2.1:1", "node");
+  table_.EndCall("192.0.2.1:1");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(table_.NoteAdmittedCall("node").empty()) << i;
+    EXPECT_FALSE(Begin("192.0.2.1:1", "node", i).has_value());
+    table_.EndCall("192.0.2.1:1");
+  }
+}
+
 TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {
   ConnectionTable table({.calls = 45'000});
   for (int channel = 0; channel < 20; ++channel)
@@ -340,6 +369,20 @@ TEST_F(ConnectionTableTest, TakesWhoStallsOnce) {
   EXPECT_EQ(table_.TakeStalling(all).size(), 0u);
   EXPECT_TRUE(table_.OpenConnections().empty()) << "cut, and not closed yet";
   EXPECT_EQ(Refused(ConnectionFault::kStall), 2u);
+}
+
+TEST_F(ConnectionTableTest, TakesTheOtherConnectionsOfWhoStallsUnlessTheyReportOrUpload) {
+  const auto peer = [](int port) { return "192.0.2.1:" + std::to_string(port); };
+  for (int port = 1; port <= 4; ++port) AddSpeaking(peer(port));
+  AddSpeaking("192.0.2.2:1");
+  Begin(peer(3));
+  table_.NoteReport(peer(3));
+  ++table_.PulseOf(peer(4))->uploads;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (const ConnectionTable::Open& each : table_.OpenConnections()) first = std::min(first, each.number);
+  std::set<int> cut;
+  for (const Socket& each : table_.TakeStalling({first})) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
 }
 
 // It waits for a task, for days.

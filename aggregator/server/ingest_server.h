@@ -35,8 +35,7 @@ struct IngestOptions {
   std::size_t max_message_bytes = std::size_t{1} << 20;
   ConnectionLimits connections;
   // Services of other modules on the same port; they outlive the server. With any of them the server accepts
-  // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
-  // in chunks of 1 MiB.
+  // larger messages: models travel in chunks of 1 MiB.
   std::span<const std::unique_ptr<grpc::Service>> services;
   std::uint64_t memory_bytes = runtime::MemoryLimit();  // that the process may have
 };

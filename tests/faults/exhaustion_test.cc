@@ -52,12 +52,15 @@ TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemo
   const Exhaustion& tested = GetParam();
   const ScratchFolder folder;
   std::string keys = FederationKeys(folder), owner, identity;
+  std::vector<std::string> attackers_files;  // of its certificate
   if (tested.tls) {
-    const Certificates certificates(folder, "certs", {"aggregator", "board"});
-    keys += certificates.Table("aggregator") + "[access]\nviewers = [\"board\"]\n";
+    const Certificates certificates(folder, "certs", {"aggregator", "board", "evil"});
+    keys += certificates.Table("aggregator") + "[access]\nviewers = [\"board\"]\nnodes = [\"evil\"]\n";
     owner =
         "[[site.owner]]\nnode = \"board\"\nsources = [\"panel-0\", \"panel-1\", \"panel-2\", \"panel-3\"]\n";
     for (const std::string& option : certificates.Options("board")) identity += " " + option;
+    for (const char* file : {"evil.pem", "evil.key", "ca.pem"})
+      attackers_files.push_back(certificates.File(file));
   }
   AggregatorProcess aggregator(folder, "aggregator", {"spare"}, keys,
                                "[[site]]\nname = \"load\"\ndeadline_ms = 1000.0\nsources = [\"panel-0\", "
@@ -79,10 +82,14 @@ TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemo
   })) << load.Log();
   // In the field the attacker has a processor of its own. (SCHED_IDLE would not let it run beside other
   // tests.)
-  Process attacker("/usr/bin/nice",
-                   {"-n", "19", TRIBUTARY_BIN_DIR "/attacker", tested.attack,
-                    std::to_string(aggregator.ingest_port()), std::to_string(tested.seconds)},
-                   folder.Path("attacker.log"));
+  std::vector<std::string> command = {"-n",
+                                      "19",
+                                      TRIBUTARY_BIN_DIR "/attacker",
+                                      tested.attack,
+                                      std::to_string(aggregator.ingest_port()),
+                                      std::to_string(tested.seconds)};
+  command.insert(command.end(), attackers_files.begin(), attackers_files.end());
+  Process attacker("/usr/bin/nice", command, folder.Path("attacker.log"));
   EXPECT_EQ(attacker.Wait(seconds(60)), 0) << attacker.Log();
   EXPECT_NE(load.Wait(seconds(60)), -1) << load.Log();
   const auto json = nlohmann::json::parse(ReadText(report), nullptr, false);
@@ -105,17 +112,23 @@ INSTANTIATE_TEST_SUITE_P(
                    {Connections("too_many_silent"), Connections("no_descriptor")},
                    false,
                    {"prlimit", "--nofile=64"}},
-        Exhaustion{"reset_participate",
-                   {Connections("resets"), Connections("too_many_calls"),
-                    Connections("too_many_calls_of_peer"), Connections("call_rate"), Connections("no_call")}},
-        Exhaustion{"reset_report",
-                   {Connections("resets"), Connections("too_many_calls"),
-                    Connections("too_many_calls_of_peer"), Connections("call_rate"), Connections("no_call")}},
-        Exhaustion{"reset_list_nodes", {Connections("no_call"), Connections("call_rate")}},
+        Exhaustion{
+            "reset_participate",
+            {Connections("resets"), Connections("too_many_calls"), Connections("too_many_calls_of_peer"),
+             Connections("call_rate"), Connections("no_call"), Connections("stall")}},
+        Exhaustion{
+            "reset_report",
+            {Connections("resets"), Connections("too_many_calls"), Connections("too_many_calls_of_peer"),
+             Connections("call_rate"), Connections("no_call"), Connections("stall")}},
+        Exhaustion{"reset_list_nodes",
+                   {Connections("no_call"), Connections("call_rate"), Connections("stall")}},
         // Away from the thread that fuses, gRPC may read a header's 640 KiB for some seconds.
         Exhaustion{"quadratic_headers", {Connections("no_call"), Connections("stall")}, false, {}, 12},
         Exhaustion{
             "quadratic_headers_after_a_call", {Connections("no_call"), Connections("stall")}, false, {}, 12},
+        Exhaustion{"half_calls",
+                   {Connections("resets"), Connections("too_many_calls_of_peer"), Connections("stall")}},
+        Exhaustion{"half_calls_of_a_node", {Connections("half_calls")}, true},
         Exhaustion{"idle_reflections", {Connections("call_rate")}},
         Exhaustion{"source_names", {Streams("too_many")}},
         Exhaustion{"silent_reports", {Streams("too_many")}}),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tributary::testing {
@@ -12,6 +13,10 @@ namespace tributary::testing {
 struct Target {
   std::uint16_t port;             // of the loopback
   const std::atomic<bool>& over;  // ends the attack within a second
+  // Files of a certificate, for attacks over TLS; empty without.
+  std::string certificate = {};
+  std::string key = {};
+  std::string ca = {};
 };
 
 struct Attack {

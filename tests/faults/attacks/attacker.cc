@@ -1,12 +1,16 @@
-// attacker NAME PORT SECONDS: attacks an aggregator on the loopback. Prints the names without arguments.
+// attacker NAME PORT SECONDS [CERTIFICATE KEY CA]: attacks an aggregator on the loopback. Prints the names
+// without arguments.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,13 +28,20 @@ std::vector<Attack> AllAttacks() {
   return all;
 }
 
-void Run(const Attack& attack, std::uint16_t port, std::chrono::seconds duration) {
+void Run(const Attack& attack, std::span<char*> arguments) {
   std::atomic<bool> over = false;
+  const std::chrono::seconds duration(std::atoi(arguments[1]));
   const std::jthread clock([&over, duration] {
     std::this_thread::sleep_for(duration);
     over = true;
   });
-  attack.run({port, over});
+  Target target{.port = static_cast<std::uint16_t>(std::atoi(arguments[0])), .over = over};
+  if (arguments.size() == 5) {
+    target.certificate = arguments[2];
+    target.key = arguments[3];
+    target.ca = arguments[4];
+  }
+  attack.run(target);
 }
 
 }  // namespace
@@ -46,8 +57,8 @@ int main(int argc, char** argv) {
   for (const Attack& attack : AllAttacks()) {
     if (argc < 2) {
       fmt::print("{}\n", attack.name);
-    } else if (argc == 4 && attack.name == argv[1]) {
-      Run(attack, static_cast<std::uint16_t>(std::atoi(argv[2])), std::chrono::seconds(std::atoi(argv[3])));
+    } else if ((argc == 4 || argc == 7) && attack.name == argv[1]) {
+      Run(attack, {argv + 2, static_cast<std::size_t>(argc - 2)});
       return 0;
     }
   }
