@@ -50,8 +50,8 @@ std::uint64_t WindowBytes(const fusion::SiteConfig& site) {
 std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
   const std::uint64_t velocity_and_consistency = sizeof(float) * (site.dimension + 1);
   const std::uint64_t leaves = sizeof(std::uint64_t) * fusion::LeafWords(site.leaves.size());
-  // Sources of a site with classes may all name other subjects (fusion::kMostClassNumbers).
-  const std::uint64_t subjects = site.max_subjects * (site.classes.empty() ? 1 : site.leaves.size());
+  // Sources may all name other subjects.
+  const std::uint64_t subjects = site.max_subjects * site.leaves.size();
   return sizeof(estimate::FusedSlot) + subjects * (TupleBytes(site) + velocity_and_consistency + leaves);
 }
 
@@ -59,6 +59,13 @@ std::uint64_t FusedSlotBytes(const fusion::SiteConfig& site) {
 std::uint64_t ContributionBytes(const fusion::SiteConfig& site) {
   const std::uint64_t tuple = sizeof(estimate::SourceTuple) + sizeof(float) * site.shape().numbers();
   return fusion::FusionEngine::kMaxReaders * (sizeof(estimate::SubjectTuples) + site.leaves.size() * tuple);
+}
+
+// Slots that wait to be sent, and the one that is held back.
+std::uint64_t WatcherBytes(std::uint64_t slot) {
+  const std::uint64_t most =
+      std::min<std::uint64_t>(publish::WatchQueue::kCapacity * slot, publish::WatchQueue::kMostBytes);
+  return std::max(most, slot) + slot;
 }
 
 std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }
@@ -79,12 +86,13 @@ std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
     contributions += ContributionBytes(each.fusion);
   }
   if (!config.sites.empty()) {
+    windows += config.ingest_threads * fusion::kMostFusedAtOnce * slot;
     terms.push_back({"slots that wait", windows,
                      "max_age_s, max_lead_s, max_subjects, sources and classes of each [[site]]"});
     const std::size_t watchers = config.ingest_threads * server::kWatchPlaces;
-    terms.push_back({"slots for slow watchers", watchers * publish::WatchQueue::kCapacity * slot,
-                     fmt::format("{} watchers with {} slots each, ingest.threads", watchers,
-                                 publish::WatchQueue::kCapacity)});
+    terms.push_back({"slots for slow watchers", watchers * WatcherBytes(slot),
+                     fmt::format("{} watchers with {} slots or {} KiB each, ingest.threads", watchers,
+                                 publish::WatchQueue::kCapacity, publish::WatchQueue::kMostBytes / kKiB)});
     terms.push_back(
         {"contributions for slow watchers",
          fusion::FusionEngine::kMaxReaders * publish::WatchQueue::kCapacity * contributions,

@@ -65,6 +65,21 @@ TEST(MemoryCeilingTest, GrowsWithEachLimitThatAConfigurationRaises) {
             site("[federation]\nstore = \"s\"\n") + 200 * kMiB);
 }
 
+// Each of the sources may name subjects that no other names, and a fused slot has them all.
+TEST(MemoryCeilingTest, CountsTheSubjectsOfAllSourcesInTheSlotsForWatchers) {
+  const auto watchers = [](const std::string& sources) {
+    std::uint64_t bytes = 0;
+    for (const MemoryTerm& each :
+         MemoryTerms(Parse("[[site]]\nname = \"lab\"\nmax_subjects = 16\nsources = [" + sources + "]\n"))) {
+      if (each.what == "slots for slow watchers") bytes = each.bytes;
+    }
+    return static_cast<double>(bytes);
+  };
+  const double two = watchers("\"a\", \"b\"");
+  EXPECT_GT(two, 0);
+  EXPECT_NEAR(watchers("\"a\", \"b\", \"c\", \"d\"") / two, 2, 0.4) << "a slot has some fields of its own";
+}
+
 TEST(MemoryCeilingTest, SaysWhatToDoIfTheProcessMayNotHaveThatMuch) {
   const std::vector<MemoryTerm> terms = {{"the process itself", 300 * kMiB, ""},
                                          {"connections", 200 * kMiB, "ingest.max_connections"},

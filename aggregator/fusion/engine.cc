@@ -289,7 +289,9 @@ std::int64_t FusionEngine::Deadline() const {
 
 void FusionEngine::Advance(FusionTime now, FusedSlots& out) {
   const runtime::MutexLock lock(mutex_);
-  while (Deadline() <= now.steady_ns) FuseOpen(*ring_.Oldest(), now, counters_.slots_at_deadline, out);
+  for (std::size_t fused = 0; fused < kMostFusedAtOnce && Deadline() <= now.steady_ns; ++fused) {
+    FuseOpen(*ring_.Oldest(), now, counters_.slots_at_deadline, out);
+  }
 }
 
 std::int64_t FusionEngine::NextDeadline() const {

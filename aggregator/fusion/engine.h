@@ -43,6 +43,10 @@ struct OfferResult {
   std::vector<Refusal> refusals;
 };
 
+// As many are published together at most: each may hold the tuples of all sources. Enough for the frames that
+// a node sends again after an outage to share the cost of publishing.
+inline constexpr std::size_t kMostFusedAtOnce = 16;
+
 // Slots in the order in which they were fused. One thread's.
 class FusedSlots : public Recycled<estimate::FusedSlot> {
  public:
@@ -88,7 +92,8 @@ class FusionEngine {
   // duplicate, without harm.
   OfferResult Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now, FusedSlots& out);
 
-  // Appends every slot whose deadline has passed.
+  // Appends the kMostFusedAtOnce oldest slots whose deadline has passed: call again while NextDeadline() has
+  // passed.
   void Advance(FusionTime now, FusedSlots& out);
 
   // The steady time of the next deadline, or kNoDeadline; fuses nothing.

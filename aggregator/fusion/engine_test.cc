@@ -93,6 +93,21 @@ TEST_F(FusionEngineTest, AHigherRevisionReplacesAFrameThatWaits) {
   EXPECT_EQ(engine_->counters().slots_drained, 1u);
 }
 
+TEST_F(FusionEngineTest, FusesTheOldestOfManyOverdueSlotsAndTheOthersWhenCalledAgain) {
+  Start();
+  constexpr std::size_t kOverdue = kMostFusedAtOnce + 4;
+  for (estimate::Epoch epoch = kEpoch - kOverdue; epoch < kEpoch; ++epoch)
+    Offer("north", Frame(epoch, {1.0f}));
+  now_.steady_ns = 10 * kMs;
+  engine_->Advance(now_, out_);
+  EXPECT_EQ(out_.size(), kMostFusedAtOnce);
+  EXPECT_EQ(out_[0].epoch, kEpoch - kOverdue);
+  EXPECT_LE(engine_->NextDeadline(), now_.steady_ns);
+  engine_->Advance(now_, out_);
+  EXPECT_EQ(out_.size(), kOverdue);
+  EXPECT_EQ(engine_->NextDeadline(), FusionEngine::kNoDeadline);
+}
+
 TEST_F(FusionEngineTest, CountsALateFrame) {
   Start();
   Offer("north", Frame(kEpoch, {1.0f}));

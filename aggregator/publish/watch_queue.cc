@@ -16,6 +16,17 @@ constexpr double kRelax = 0.9;
 constexpr std::int64_t kFirstNs = 100'000;
 constexpr std::int64_t kLongestNs = 1'000'000'000;
 
+template <class T>
+std::size_t BytesOfVector(const std::vector<T>& vector) {
+  return vector.capacity() * sizeof(T);
+}
+
+std::size_t BytesOfSlot(const estimate::FusedSlot& slot) {
+  return BytesOfVector(slot.subjects) + BytesOfVector(slot.means) + BytesOfVector(slot.cholesky) +
+         BytesOfVector(slot.log_probabilities) + BytesOfVector(slot.contributors) +
+         BytesOfVector(slot.consistency) + BytesOfVector(slot.velocities);
+}
+
 std::int64_t MinIntervalNs(double max_rate_hz) {
   // NaN and negative rates, too, mean no limit. A rate below one slot per hour becomes one per hour.
   if (!(max_rate_hz > 0)) return 0;
@@ -86,8 +97,21 @@ void WatchQueue::Push(const estimate::FusedSlot& slot) {
   }
   const std::size_t at = (first_ + size_) % kCapacity;
   if (at >= ring_.size()) ring_.resize(at + 1);
+  bytes_ -= BytesOfSlot(ring_[at]);
   Keep(slot, ring_[at]);
+  bytes_ += BytesOfSlot(ring_[at]);
   ++size_;
+  if (bytes_ > kMostBytes) KeepNewest();
+}
+
+void WatchQueue::KeepNewest() {
+  estimate::FusedSlot newest = std::move(ring_[(first_ + size_ - 1) % kCapacity]);
+  Skip(size_ - 1);
+  ring_.clear();
+  ring_.push_back(std::move(newest));
+  first_ = 0;
+  size_ = 1;
+  bytes_ = BytesOfSlot(ring_.front());
 }
 
 void WatchQueue::Pop() {

@@ -12,12 +12,14 @@
 
 namespace tributary::publish {
 
-// Holds up to kCapacity slots, so a short delay of the reader (24 ms at 2 kHz) loses no slot. When full,
-// skips and counts all slots but the new one: the reader continues at the present. Not thread-safe; allocates
-// up to its capacity once.
+// Holds up to kCapacity slots, so a short delay of the reader (24 ms at 2 kHz) loses no slot; fewer if they
+// are so large that they take more than kMostBytes. When full, skips and counts all slots but the new one:
+// the reader continues at the present. Not thread-safe; keeps the memory of the slots that it has sent.
 class WatchQueue {
  public:
   static constexpr std::size_t kCapacity = 48;
+  // As many slots of 64 subjects from one source. Sources may all name other subjects.
+  static constexpr std::size_t kMostBytes = 144 << 10;
   static constexpr std::int64_t kBurstNs = 100'000'000;
 
   // Passes at most `max_rate_hz` slots per second, by their time of fusion; 0: all. A slot too soon after the
@@ -36,6 +38,8 @@ class WatchQueue {
   void Push(const estimate::FusedSlot& slot);
 
   bool empty() const { return size_ == 0; }
+  // That its slots and those that were sent take.
+  std::size_t bytes() const { return bytes_; }
   // The oldest slot. Valid until the next Push or Pop; not empty.
   const estimate::FusedSlot& front() const { return ring_[first_]; }
   void Pop();
@@ -50,6 +54,7 @@ class WatchQueue {
   bool IsDue(std::int64_t now_unix_ns);
   void SkipHeld();
   void Keep(const estimate::FusedSlot& slot, estimate::FusedSlot& place) const;
+  void KeepNewest();
   void Skip(std::size_t slots) {
     skipped_ += slots;
     skipped_total_ += slots;
@@ -65,6 +70,7 @@ class WatchQueue {
   std::vector<estimate::FusedSlot> ring_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
+  std::size_t bytes_ = 0;
   std::uint64_t skipped_ = 0;
   std::uint64_t skipped_total_ = 0;
 };

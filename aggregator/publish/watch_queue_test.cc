@@ -38,6 +38,45 @@ TEST(WatchQueueTest, ContinuesAtThePresentWhenItIsFullAndCountsWhatItSkips) {
   EXPECT_EQ(queue.skipped_total(), WatchQueue::kCapacity);
 }
 
+// Of `bytes` in its arrays.
+estimate::FusedSlot LargeSlot(estimate::Epoch epoch, std::size_t bytes) {
+  estimate::FusedSlot slot = Slot(epoch);
+  slot.log_probabilities.resize(bytes / sizeof(float));
+  return slot;
+}
+
+TEST(WatchQueueTest, HoldsFewerSlotsIfTheyAreLarge) {
+  constexpr std::size_t kEach = WatchQueue::kMostBytes / 4;
+  WatchQueue queue(0);
+  for (estimate::Epoch epoch = 0; epoch < 4; ++epoch) queue.Push(LargeSlot(epoch, kEach));
+  EXPECT_EQ(queue.front().epoch, 0u);
+  queue.Push(LargeSlot(4, kEach));
+  EXPECT_EQ(queue.front().epoch, 4u);
+  EXPECT_EQ(queue.TakeSkipped(), 4u);
+  EXPECT_EQ(queue.bytes(), kEach);
+}
+
+TEST(WatchQueueTest, ASlotThatIsLargerThanAllMayHaveGoesThroughAlone) {
+  WatchQueue queue(0);
+  for (estimate::Epoch epoch = 0; epoch < 3; ++epoch) {
+    queue.Push(LargeSlot(epoch, 2 * WatchQueue::kMostBytes));
+    EXPECT_EQ(queue.front().epoch, epoch);
+    queue.Pop();
+  }
+  EXPECT_EQ(queue.skipped_total(), 0u);
+}
+
+TEST(WatchQueueTest, AReaderThatKeepsUpLosesNoLargeSlotAndTheSlotsThatWereSentTakeNoMore) {
+  WatchQueue queue(0);
+  for (estimate::Epoch epoch = 0; epoch < 10 * WatchQueue::kCapacity; ++epoch) {
+    queue.Push(LargeSlot(epoch, WatchQueue::kMostBytes / 8));
+    ASSERT_EQ(queue.front().epoch, epoch);
+    queue.Pop();
+    ASSERT_LE(queue.bytes(), WatchQueue::kMostBytes);
+  }
+  EXPECT_EQ(queue.skipped_total(), 0u);
+}
+
 TEST(WatchQueueTest, WrapsAround) {
   WatchQueue queue(0);
   for (estimate::Epoch epoch = 0; epoch < 10 * WatchQueue::kCapacity; ++epoch) {

@@ -93,9 +93,10 @@ gpr_timespec IngestQueue::WaitLimit() const {
 void IngestQueue::FuseOverdue() {
   const fusion::FusionTime now = context_.Now();
   for (const auto& site : context_.state.sites.all()) {
-    if (site->engine().NextDeadline() > now.steady_ns) continue;
-    site->engine().Advance(now, fused_);
-    PublishFused(*site);
+    while (site->engine().NextDeadline() <= now.steady_ns) {
+      site->engine().Advance(now, fused_);
+      PublishFused(*site);
+    }
   }
 }
 

@@ -116,7 +116,9 @@ void ReportCall::TakeMessage() {
   if (!session_->admitted() && incoming_.Length() > kMaxHelloBytes) {
     return End({StreamFault::kTooLarge,
                 absl::ResourceExhaustedError(
-                    fmt::format("hello: {} bytes, allowed are {}", incoming_.Length(), kMaxHelloBytes))});
+                    fmt::format("hello: {} bytes, allowed are {}; shorten the names of sources, leaves and "
+                                "classes, or report from several nodes",
+                                incoming_.Length(), kMaxHelloBytes))});
   }
   if (HasMoreFields(incoming_)) {
     return End({StreamFault::kTooLarge,
@@ -136,7 +138,8 @@ void ReportCall::TakeMessage() {
     }
   }
   const fusion::FusionTime now = shared_.Now();
-  std::optional<StreamRefusal> refusal = session_->Take(request_, now, queue_.fused());
+  std::optional<StreamRefusal> refusal =
+      session_->Take(request_, now, queue_.fused(), [this] { queue_.PublishFused(*session_->site()); });
   if (was_admitted) {
     queue_.PublishFused(*session_->site());
   } else if (session_->admitted()) {

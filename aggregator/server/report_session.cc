@@ -47,7 +47,7 @@ std::optional<StreamRefusal> CheckAgreement(const v1::Hello& hello, estimate::Sl
 }  // namespace
 
 std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& request, fusion::FusionTime now,
-                                                 fusion::FusedSlots& out) {
+                                                 fusion::FusedSlots& out, const Publish& publish) {
   if (!admitted()) return TakeHello(request);
   if (request.has_hello()) {
     return Invalid(StreamFault::kHelloRepeated, "hello: given already; only the first message carries it");
@@ -66,6 +66,7 @@ std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& reques
     }
     last_sequence_ = wire.sequence();
     TakeFrame(wire, now, out);
+    if (out.size() >= fusion::kMostFusedAtOnce) publish();
   }
   unanswered_ += static_cast<std::uint64_t>(request.frames_size());
   record.acknowledged_sequence.store(answer_.acknowledged_sequence(), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,10 +38,15 @@ class ReportSession {
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
 
+  // Publishes and empties the slots that wait.
+  using Publish = std::function<void()>;
+
   // Offers the frames of one message; appends the slots that they complete, of site(), to `out`. A refusal
-  // ends the stream; the frames before the fault were accepted.
-  std::optional<StreamRefusal> Take(const v1::ReportRequest& request, fusion::FusionTime now,
-                                    fusion::FusedSlots& out);
+  // ends the stream; the frames before the fault were accepted. With late frames that revise, each small
+  // frame of a message gives out a whole slot: `publish` bounds what `out` holds.
+  std::optional<StreamRefusal> Take(
+      const v1::ReportRequest& request, fusion::FusionTime now, fusion::FusedSlots& out,
+      const Publish& publish = [] {});
 
   // Whether this stream reports that source of the engine.
   bool Owns(fusion::SourceHandle source) const;

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -116,6 +119,25 @@ TEST_F(ReportSessionTest, KeepsWhatTheNodeSaysOfItself) {
   EXPECT_EQ(state_.fleet.List("lab").at(0).status().held_frames(), 4u);
   ASSERT_FALSE(session_->Take(request, {kNowNs, kNowNs + 500'000'000}, fused_).has_value());
   EXPECT_EQ(state_.fleet.List("lab").at(0).status().held_frames(), 5u);
+}
+
+// With late frames that revise, a frame of one subject may give out a slot with those of all sources.
+TEST_F(ReportSessionTest, PublishesTheSlotsOfAMessageBeforeTheyAreMany) {
+  v1::ReportRequest hello = Hello();
+  hello.mutable_hello()->mutable_sources(0)->add_leaves("east");
+  ASSERT_FALSE(Take(hello).has_value());
+  v1::ReportRequest message;
+  constexpr std::uint64_t kFrames = 40;
+  for (std::uint64_t i = 0; i < kFrames; ++i) message.MergeFrom(Frame(1 + i, i));
+  std::size_t published = 0, most = 0;
+  const auto publish = [&] {
+    most = std::max(most, fused_.size());
+    published += fused_.size();
+    fused_.Clear();
+  };
+  ASSERT_FALSE(session_->Take(message, {kNowNs, kNowNs}, fused_, publish).has_value());
+  EXPECT_EQ(most, fusion::kMostFusedAtOnce);
+  EXPECT_EQ(published + fused_.size(), kFrames);
 }
 
 TEST_F(ReportSessionTest, RefusesAFrameBeforeTheHello) {
