@@ -2,18 +2,25 @@
 """Fusion beside attacks on an aggregator's memory, descriptors, places and threads.
 
 Four honest panels send 2,000 slots/s (`tributary load`), by turns undisturbed and under one attack of
-tests/faults/attacks. Prints a line of docs/security.md for each attack; exit status 1 if an honest frame is lost,
-the 99th percentile under attack is more than twice the undisturbed one, the resident memory exceeds the unit's
-MemoryMax, the anonymous memory (without the pages of files) does not come back to within a tenth, or nothing is counted.
-The attacker has an address of its own, 127.0.0.2, and runs only while a processor is idle (SCHED_IDLE): in the field it
-has a machine of its own.
+tests/faults/attacks. Prints one JSON object: for each attack the ratios of the latencies' quantiles (attacked to
+undisturbed, the median over the turns), lost frames, memory and what was refused. --page FILE also writes the table of
+docs/security.md. Exit status 1 if an honest frame is lost, the 99th percentile under attack is more than twice the
+undisturbed one, the resident memory exceeds the unit's MemoryMax, the anonymous memory (without the pages of files) does
+not come back to within a tenth, or nothing is counted.
+
+The attacker has an address of its own, 127.0.0.2, where it can, and runs only while a processor is idle (SCHED_IDLE): in
+the field it has a machine of its own.
 
 With --decoy each turn has a third part: the same attack on a second aggregator, while the panels report to the first.
 What that costs the panels is the price of two busy processes on this machine, and no fault of the first aggregator.
+
+  bench/under_attack.py --seconds 60 --turns 3 --page docs/security.md
+  bench/under_attack.py --attack half_calls --seconds 5 --turns 1
 """
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -29,24 +36,34 @@ import time
 import urllib.request
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Attack:
+    title: str  # as the table of docs/security.md calls it
+    tls: bool = False
+    files: int = None  # that the aggregator may open
+    run: bool = False  # a run of federated learning with a model of 4 MB
+
+
 ATTACKS = {
-    # name: what is special about its aggregator
-    "half_client_hello": {"tls": True},
-    "idle_connections": {"files": 64},
-    "reset_participate": {},
-    "reset_report": {},
-    "reset_list_nodes": {},
-    "quadratic_headers": {},
-    "quadratic_headers_after_a_call": {},
-    "empty_strings": {},
-    "empty_shares": {},
-    "half_sent_models": {},
-    "slow_uploads": {"run": True},
-    "unread_messages": {},
-    "half_calls": {},
-    "source_names": {},
-    "silent_reports": {},
-    "idle_reflections": {},
+    "half_client_hello": Attack("connections with half a ClientHello, TLS", tls=True),
+    "idle_connections": Attack("idle connections, 64 files", files=64),
+    "reset_participate": Attack("streams of Participate, reset"),
+    "reset_report": Attack("streams of Report, reset"),
+    "reset_list_nodes": Attack("streams of ListNodes, reset"),
+    "quadratic_headers": Attack("endless header before a call"),
+    "quadratic_headers_after_a_call": Attack("endless header after a call"),
+    "empty_strings": Attack("declarations of a million empty strings"),
+    "empty_shares": Attack("shares of secure aggregation without content"),
+    "half_sent_models": Attack("half of a model"),
+    "slow_uploads": Attack("slow uploads", run=True),
+    "unread_messages": Attack("messages that nobody reads"),
+    "half_calls": Attack("calls of which only headers come, on 60 connections"),
+    "half_calls_of_a_node": Attack("the same of one node, TLS", tls=True),
+    "source_names": Attack("names of sources"),
+    "silent_reports": Attack("silent Report streams"),
+    "idle_reflections": Attack("idle reflection streams"),
 }
 LEFT_OVER_S = 8  # in which memory must come back
 QUARANTINE_S = 10  # of the attacker's address
@@ -60,15 +77,16 @@ def memory_max_mib():
 class Aggregator:
     """A fresh one with a store and two sites: the honest panels', and one that attackers may name."""
 
-    def __init__(self, binaries, folder, port, special):
+    def __init__(self, binaries, folder, port, attack):
         self.binaries, self.port, self.http = binaries, port, port + 80
-        self.tls = special.get("tls", False)
+        self.tls = attack.tls
         self.folder = folder
         tls = ""
         if self.tls:
             subprocess.run([binaries / "tributary", "certs", "--out", f"{folder}/ca", "--server", "hub=127.0.0.1",
-                            "--name", "panel"], check=True, capture_output=True)
-            tls = '[tls]\ncertificate = "ca/hub.pem"\nkey = "ca/hub.key"\nca = "ca/ca.pem"\n[access]\nviewers = ["panel"]\n'
+                            "--name", "panel", "--name", "evil"], check=True, capture_output=True)
+            tls = ('[tls]\ncertificate = "ca/hub.pem"\nkey = "ca/hub.key"\nca = "ca/ca.pem"\n'
+                   '[access]\nviewers = ["panel"]\nnodes = ["evil"]\n')
         owner = '[[site.owner]]\nnode = "panel"\nsources = ["panel-0", "panel-1", "panel-2", "panel-3"]\n'
         (folder / "hub.toml").write_text(
             f'listen = "127.0.0.1:{port}"\n[http]\nlisten = "127.0.0.1:{self.http}"\n{tls}'
@@ -77,13 +95,13 @@ class Aggregator:
             '[[site]]\nname = "load"\nsources = ["panel-0", "panel-1", "panel-2", "panel-3"]\n'
             f'slot_ms = 0.5\ndeadline_ms = 50.0\n{owner if self.tls else ""}'
             '[[site]]\nname = "room"\nsources = ["spare"]\n')
-        files = special.get("files")
+        files = attack.files
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None
         self.log = open(folder / "log", "w")
         self.process = subprocess.Popen([binaries / "tributary-aggregator", "--config", folder / "hub.toml"],
                                         stdout=self.log, stderr=self.log, preexec_fn=limit)
         self.wait_until_ready()
-        if special.get("run"):
+        if attack.run:
             self.start_run()
 
     def wait_until_ready(self):
@@ -115,8 +133,8 @@ class Aggregator:
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
 
     def refused(self):
-        return {name: value for name, value in self.metrics().items()
-                if re.search(r"refused|rejected|declined|failed", name) and value > 0}
+        return {name: int(value) for name, value in self.metrics().items()
+                if re.search(r"refused|rejected|declined|failed|unknown|ended", name) and value > 0}
 
     def resident_mib(self):
         return self.pages()[1] * resource.getpagesize() / 2**20
@@ -133,12 +151,15 @@ class Aggregator:
     def accepted_frames(self):
         return self.metrics()['tributary_frames_accepted_total{site="load"}']
 
+    def identity(self, name):
+        return [f"{self.folder}/ca/{name}.pem", f"{self.folder}/ca/{name}.key", f"{self.folder}/ca/ca.pem"]
+
     def load(self, seconds, when_connected=lambda: None):
         command = [self.binaries / "tributary", "load", "--aggregator", f"127.0.0.1:{self.port}", "--http",
                    f"127.0.0.1:{self.http}", "--seconds", str(seconds), "--json"]
         if self.tls:
-            command += ["--certificate", f"{self.folder}/ca/panel.pem", "--key", f"{self.folder}/ca/panel.key",
-                        "--ca", f"{self.folder}/ca/ca.pem"]
+            for option, file in zip(["--certificate", "--key", "--ca"], self.identity("panel")):
+                command += [option, file]
         before = self.accepted_frames()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while process.poll() is None and self.accepted_frames() == before:
@@ -176,10 +197,11 @@ def load_under_attack(name, arguments, hub, target):
 
     The panels connect first: while memory is short, nobody comes in."""
     started = []
+    identity = target.identity("evil") if target.tls else []
 
     def attack():
         started.append(subprocess.Popen(["chrt", "--idle", "0", arguments.bin / "attacker", name, str(target.port),
-                                         str(arguments.seconds)]))
+                                         str(arguments.seconds), *identity]))
 
     with PeakMemory(hub) as memory:
         load = hub.load(arguments.seconds, attack)
@@ -206,70 +228,109 @@ def measure(name, arguments):
             load, mib = load_under_attack(name, arguments, hub, hub)
             attacked.append(load)
             peak = max(peak, mib)
+            # Quiet turns are quiet: the address of this attack is forgotten by the next one.
+            time.sleep(QUARANTINE_S)
             if decoy:
-                time.sleep(QUARANTINE_S)
                 beside.append(load_under_attack(name, arguments, hub, decoy)[0])
         time.sleep(LEFT_OVER_S)
         if hub.process.poll() is not None:
             raise RuntimeError("the aggregator has ended: " + (hub.folder / "log").read_text()[-2000:])
-        return {"attack": name, "calm": calm, "attacked": attacked, "beside": beside, "before": before, "peak": peak,
-                "after": hub.anonymous_mib(), "refused": hub.refused()}
+        return judged(calm, attacked, beside, before, peak, hub.anonymous_mib(), hub.refused())
 
 
-def judge(result):
-    """The line of the table, and what is not as it must be."""
-    def quantile(runs, which):
-        return statistics.median(run["latency_us"][which] for run in runs)
+def quantile(runs, which):
+    return statistics.median(run["latency_us"][which] for run in runs)
 
-    def lost(runs):
-        return sum(run["lost"] for run in runs)
 
-    calm, attacked = quantile(result["calm"], "p99"), quantile(result["attacked"], "p99")
+def ratio(runs, others, which):
+    """The median over the turns, each against its own neighbour."""
+    return statistics.median(run["latency_us"][which] / other["latency_us"][which] for run, other in zip(runs, others))
+
+
+def lost(runs):
+    return sum(run["lost"] for run in runs)
+
+
+def judged(calm, attacked, beside, before, peak, after, refused):
+    """The figures of one attack, and what is not as it must be."""
+    figures = {
+        "lost": lost(attacked),
+        "lost_undisturbed": lost(calm),
+        "reconnections": sum(run["reconnections"] for run in attacked),
+        "p50_us": {"undisturbed": quantile(calm, "p50"), "attacked": quantile(attacked, "p50")},
+        "p99_us": {"undisturbed": quantile(calm, "p99"), "attacked": quantile(attacked, "p99")},
+        "p50_ratio": ratio(attacked, calm, "p50"),
+        "p99_ratio": ratio(attacked, calm, "p99"),
+        "peak_mib": peak,
+        "anonymous_mib": {"before": before, "after": after},
+        "refused": refused,
+    }
+    least = figures["p99_ratio"]
+    if beside:
+        figures["p99_us"]["decoy"] = quantile(beside, "p99")
+        least = min(least, ratio(attacked, beside, "p99"))
     faults = []
-    if lost(result["attacked"]) > lost(result["calm"]):
-        faults.append(f"{lost(result['attacked'])} honest frames or slots lost")
-    beside = quantile(result["beside"], "p99") if result["beside"] else None
-    least = max(calm, beside or 0)
-    if attacked > 2 * least:
-        faults.append(f"p99 is {attacked / least:.1f} times the undisturbed one" + (" or the decoy's" if beside else ""))
-    if result["peak"] > memory_max_mib():
-        faults.append(f"{result['peak']:.0f} MiB exceed MemoryMax")
-    if result["after"] > 1.1 * result["before"]:
-        faults.append(f"{result['after']:.1f} MiB of anonymous memory stay, {result['before']:.1f} before")
-    if not result["refused"]:
+    if figures["lost"] > figures["lost_undisturbed"]:
+        faults.append(f"{figures['lost']} honest frames or slots lost")
+    if least > 2:
+        faults.append(f"p99 is {least:.1f} times the undisturbed one" + (" or the decoy's" if beside else ""))
+    if peak > memory_max_mib():
+        faults.append(f"{peak:.0f} MiB exceed MemoryMax")
+    if after > 1.1 * before:
+        faults.append(f"{after:.1f} MiB of anonymous memory stay, {before:.1f} before")
+    if not refused:
         faults.append("nothing is counted")
-    counted = ", ".join(f"{name.removeprefix('tributary_')} {value:.0f}" for name, value in result["refused"].items())
-    of_decoy = f" / {beside:.0f}" if beside else ""
-    line = (f"| {result['attack']} | {lost(result['attacked'])} | {calm:.0f} / {attacked:.0f}{of_decoy} | "
-            f"{quantile(result['calm'], 'p50'):.0f} / {quantile(result['attacked'], 'p50'):.0f} | "
-            f"{result['peak']:.0f} | {result['before']:.1f} / {result['after']:.1f} | {counted} |")
-    return line, faults
+    return figures | {"faults": faults}
+
+
+def table(results):
+    """For docs/security.md."""
+    lines = ["| attack | frames and slots lost | p50 of a slot, ms: undisturbed / under attack | p99 | ratio of p99 | "
+             "anonymous memory, MiB: before / after; peak of the resident | what was refused or cut |",
+             "|---|---|---|---|---|---|---|"]
+    for name, each in results.items():
+        def both(which):
+            return f"{each[which]['undisturbed'] / 1000:.2f} / {each[which]['attacked'] / 1000:.2f}"
+
+        counted = "; ".join(f"`{metric.removeprefix('tributary_')}` {value:,}" for metric, value in each["refused"].items())
+        memory = each["anonymous_mib"]
+        p99 = f"{each['p99_ratio']:.1f}"
+        lines.append(f"| {ATTACKS[name].title} | {each['lost']:,} | {both('p50_us')} | {both('p99_us')} | "
+                     f"{p99 if each['p99_ratio'] <= 2 else f'**{p99}**'} | "
+                     f"{memory['before']:.0f} / {memory['after']:.0f}; {each['peak_mib']:.0f} | {counted or 'nothing'} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_page(page, text):
+    """Between the two marks of docs/security.md."""
+    begin, end = "<!-- begin under attack -->\n", "<!-- end under attack -->\n"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + begin + text + end + rest.split(end)[1])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("attacks", nargs="*", default=list(ATTACKS), help="default: all")
+    parser.add_argument("--attack", action="append", choices=list(ATTACKS), metavar="NAME",
+                        help=f"one of {', '.join(ATTACKS)}; repeat it for more; default: all")
     parser.add_argument("--bin", type=pathlib.Path, default=SOURCE / "build/release/bin")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="of a turn, undisturbed and under attack each")
     parser.add_argument("--calm-seconds", type=int, help="of the undisturbed part of a turn; default: as --seconds")
     parser.add_argument("--decoy", action="store_true", help="attack a second aggregator, too, as a control")
     parser.add_argument("--port", type=int, default=41900)
+    parser.add_argument("--page", type=pathlib.Path, help="write the table between the marks of this page")
     arguments = parser.parse_args()
-    unknown = set(arguments.attacks) - set(ATTACKS)
-    if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(ATTACKS)}")
-    beside = " / decoy attacked" if arguments.decoy else ""
-    print(f"| attack | lost | p99, µs: undisturbed / under attack{beside} | p50, µs | peak, MiB | "
-          "anonymous, MiB: before / after | counted |\n|---|---|---|---|---|---|---|")
-    failed = False
-    for name in arguments.attacks:
-        line, faults = judge(measure(name, arguments))
-        print(line, flush=True)
-        for fault in faults:
-            failed = True
+    results = {}
+    for name in arguments.attack or list(ATTACKS):
+        results[name] = measure(name, arguments)
+        for fault in results[name]["faults"]:
             print(f"{name}: {fault}", file=sys.stderr, flush=True)
-    return 1 if failed else 0
+    conditions = {"turns": arguments.turns, "seconds": arguments.seconds,
+                  "calm_seconds": arguments.calm_seconds or arguments.seconds, "processors": os.cpu_count()}
+    print(json.dumps({"conditions": conditions, "attacks": results}, indent=2))
+    if arguments.page:
+        write_page(arguments.page, table(results))
+    return 1 if any(each["faults"] for each in results.values()) else 0
 
 
 if __name__ == "__main__":
