@@ -30,8 +30,9 @@ constexpr int kMaxMetadataBytes = 8192;
 // Nodes ping every two seconds (core/link/channel.cc).
 constexpr int kMinPingIntervalMs = 1'000;
 // A process has one Report stream per site, a few watchers, or a stream of tasks and some uploads. gRPC keeps
-// 12 KiB for a call of which only headers came, and nothing counts it without TLS: 60 connections with 1,024
-// such calls took 455 MiB, and the thread that reads them 2 s. gRPC ends a connection with more.
+// 12 KiB for a call of which only headers came, and without TLS nothing counts it: 60 connections with 1,000
+// such calls took 455 MiB. gRPC ends a connection that opens more streams, once its peer has confirmed the
+// settings.
 constexpr int kStreamsPerConnection = 128;
 // What gRPC takes from a socket at a time. It parses all of it even if the connection is cut meanwhile, and
 // parsing can be slow (StallWatch).
