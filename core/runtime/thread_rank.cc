@@ -1,13 +1,20 @@
 #include "core/runtime/thread_rank.h"
 
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace tributary::runtime {
 
 void EnterThread(const std::string& name, ThreadRank rank) {
   // The thread's own on Linux, although POSIX says the process's. Beyond 19 the kernel takes 19.
-  if (rank != ThreadRank::kFusion) static_cast<void>(!nice(NiceLevels(rank)));
+  errno = 0;
+  if (rank != ThreadRank::kFusion && nice(NiceLevels(rank)) == -1 && errno != 0) {
+    spdlog::warn("thread {} cannot give way to others: {}", name, std::strerror(errno));
+  }
   prctl(PR_SET_NAME, name.c_str());  // last: a thread that has its name has its rank
 }
 
