@@ -38,7 +38,7 @@ TEST(WatchQueueTest, ContinuesAtThePresentWhenItIsFullAndCountsWhatItSkips) {
   EXPECT_EQ(queue.skipped_total(), WatchQueue::kCapacity);
 }
 
-// Of `bytes` in its arrays.
+// Its arrays take `bytes`.
 estimate::FusedSlot LargeSlot(estimate::Epoch epoch, std::size_t bytes) {
   estimate::FusedSlot slot = Slot(epoch);
   slot.log_probabilities.resize(bytes / sizeof(float));

@@ -82,8 +82,8 @@ struct ConnectionLimits {
   std::size_t call_rate_of_address = 20'000;
   // In one second, of one name: calls that its roles do not allow, or that nobody serves.
   std::size_t refused_calls = 100;
-  // Of one name: calls that the gate has admitted and that no service has seen yet. gRPC keeps 12 KiB for
-  // each until its request is complete. A node has a few.
+  // Calls of one name that the gate has admitted and that no service has seen yet. gRPC keeps 12 KiB for each
+  // until its request is complete. A node has a few.
   std::size_t half_calls = 256;
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
