@@ -21,6 +21,10 @@ void AddRunShowCommand(Commands& run);
 void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
 
+void AddTokenCreateCommand(Commands& token);
+void AddTokenListCommand(Commands& token);
+void AddTokenRevokeCommand(Commands& token);
+
 void AddTrainPositioningCommand(Commands& train);
 void AddTrainBeaconCommand(Commands& train);
 void AddTrainModulationCommand(Commands& train);

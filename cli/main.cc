@@ -24,6 +24,11 @@ void AddCommands(Commands& program) {
   AddRunWatchCommand(run);
   AddRunControlCommands(run);
 
+  Commands token = program.Group("token", "Make, list and revoke bearer tokens for an aggregator's HTTP");
+  AddTokenCreateCommand(token);
+  AddTokenListCommand(token);
+  AddTokenRevokeCommand(token);
+
   Commands train = program.Group("train", "Train a model");
   AddTrainPositioningCommand(train);
   AddTrainBeaconCommand(train);

@@ -11,7 +11,8 @@ namespace tributary::access {
 namespace {
 
 constexpr std::array<const char*, kCallFaults> kNames = {"role",         "refused", "nameless",
-                                                         "unknown_call", "revoked", "certificate_revoked"};
+                                                         "unknown_call", "revoked", "certificate_revoked",
+                                                         "unknown",      "token",   "origin"};
 
 CallFault FaultOf(const AccessPolicy& policy, const absl::Status& refusal, const std::string& name) {
   if (absl::IsUnimplemented(refusal)) return CallFault::kUnknownCall;
@@ -75,7 +76,8 @@ void AccessControl::Collect(runtime::Reading& reading) const {
   for (std::size_t i = 0; i < kCallFaults; ++i) {
     reading.Counter(
         "tributary_calls_refused_total",
-        "Calls refused or ended because the certificate or its name may not make them, by reason.",
+        "Calls refused or ended because the caller, by certificate, token or session, may not make them, by "
+        "reason.",
         {{"reason", kNames[i]}}, refused_[i].load());
   }
 }

@@ -29,8 +29,11 @@ enum class CallFault : std::uint8_t {
   kUnknownCall,  // no service has this call
   kRevoked,      // an open call was ended: a reload or a list took its right
   kCertificate,  // the certificate is on the list of revoked ones
+  kUnknown,      // HTTP: neither certificate nor token nor session, and the call takes one
+  kToken,        // HTTP: the token is not known, was revoked, or has expired
+  kOrigin,       // HTTP: a page of another site made a browser send it
 };
-inline constexpr std::size_t kCallFaults = 6;
+inline constexpr std::size_t kCallFaults = 9;
 
 // Thread-safe. A call is judged once, when it begins, and again after a change of the policy.
 class AccessControl {
@@ -61,12 +64,16 @@ class AccessControl {
 
   // PermissionDenied, with what to do, for a revoked certificate; else as AccessPolicy::CheckCall.
   absl::Status CheckCall(std::string_view path, const Peer& peer) const;
-  // The same; counts a refusal and logs it at a limited rate.
+  // PermissionDenied, with what to do, if the certificate is revoked.
+  absl::Status CheckCertificate(const Peer& peer) const;
+  // As CheckCall; counts a refusal and logs it at a limited rate.
   absl::Status Admit(std::string_view path, const Peer& peer);
   // Whether the peer may be a child aggregator, by the list and the policy: as CheckCall.
   absl::Status CheckChild(const Peer& peer) const;
   // The same; counts a refusal and logs it at a limited rate.
   absl::Status AdmitChild(const Peer& peer);
+  // Counts a refusal that somebody else has decided, logs it at a limited rate, and gives it back.
+  absl::Status Refuse(CallFault fault, absl::Status refusal);
   void CountRevoked() { ++refused_[static_cast<std::size_t>(CallFault::kRevoked)]; }
 
   CertificateIds& certificates() { return certificates_; }
@@ -75,10 +82,6 @@ class AccessControl {
   void Collect(runtime::Reading& reading) const;
 
  private:
-  absl::Status CheckCertificate(const Peer& peer) const;
-  // Counts the refusal and gives it back.
-  absl::Status Refuse(CallFault fault, absl::Status refusal);
-
   const runtime::Clock& clock_;
   CertificateIds certificates_;
   mutable runtime::Mutex mutex_;

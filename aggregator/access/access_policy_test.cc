@@ -33,6 +33,7 @@ TEST(CallTableTest, HasEveryCallOfEveryServiceAndNoOther) {
   }
   std::set<std::string> listed;
   for (const CallRule& rule : CallTable()) {
+    if (!rule.path.starts_with("/")) continue;  // of HTTP: HttpAccessTest
     EXPECT_TRUE(listed.emplace(rule.path).second) << rule.path;
     EXPECT_FALSE(rule.roles == RoleSet()) << rule.path;
   }

@@ -5,6 +5,7 @@
 namespace tributary::access {
 namespace {
 
+constexpr RoleSet kStranger = {Role::kStranger};
 constexpr RoleSet kAnyone = {Role::kAnyone};
 constexpr RoleSet kReporter = {Role::kReporter};
 constexpr RoleSet kNode = {Role::kNode};
@@ -42,6 +43,32 @@ constexpr CallRule kCalls[] = {
     // Load balancers ask; the answer says only whether the process serves.
     {"/grpc.health.v1.Health/Check", kAnyone},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kViewer},
+
+    // Whether the process answers; the page, which holds no data; who asks, and how to log in and out.
+    {"GET /healthz", kStranger},
+    {"GET /", kStranger},
+    {"GET /assets/", kStranger},
+    {"GET /api/v1/session", kStranger},
+    {"POST /api/v1/session", kStranger},
+    {"DELETE /api/v1/session", kStranger},
+
+    {"GET /metrics", kViewer},
+    {"GET /readyz", kViewer},
+    {"GET /api/v1/sites", kViewer},
+    {"GET /api/v1/sites/", kViewer},
+    {"GET /api/v1/events", kViewer},
+    {"GET /api/v1/nodes", kViewer},
+    {"GET /api/v1/runs", kViewer},
+    {"GET /api/v1/runs/", kViewer},
+    {"GET /api/v1/models", kViewer},
+
+    {"POST /api/v1/runs", kOperator},
+    {"POST /api/v1/runs/{run}/pause", kOperator},
+    {"POST /api/v1/runs/{run}/resume", kOperator},
+    {"POST /api/v1/runs/{run}/stop", kOperator},
+    {"DELETE /api/v1/runs/{run}", kOperator},
+    {"GET /api/v1/models/{digest}.safetensors", kOperator},
+    {"POST /api/v1/models/rollback", kOperator},
 };
 
 }  // namespace

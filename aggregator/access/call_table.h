@@ -1,4 +1,4 @@
-// Which roles each call of the aggregator's gRPC services takes: one table for all services.
+// Which roles each call of the aggregator takes, by gRPC and by HTTP: one table for all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 namespace tributary::access {
 
 enum class Role : std::uint8_t {
+  kStranger,  // everybody who reaches the port
   kAnyone,    // a certificate of the CA that is not refused
   kReporter,  // owns a source of some site
   kNode,      // takes part in runs
@@ -34,8 +35,10 @@ class RoleSet {
 };
 
 struct CallRule {
-  std::string_view path;  // "/package.Service/Method", as HTTP/2 carries it
-  RoleSet roles;          // any of them is enough
+  // "/package.Service/Method", as HTTP/2 carries it; of the HTTP interface method and pattern:
+  // "POST /api/v1/runs/{run}/pause".
+  std::string_view path;
+  RoleSet roles;  // any of them is enough
 };
 
 inline constexpr std::string_view kReportPath = "/tributary.v1.FusionService/Report";
@@ -45,7 +48,7 @@ inline constexpr std::string_view kReflectionPath =
 
 // Every call that the aggregator serves.
 std::span<const CallRule> CallTable();
-// Null: no service has this call.
+// Null: there is no such call.
 const CallRule* FindCall(std::string_view path);
 // "Report" of a path.
 std::string_view MethodOf(std::string_view path);

@@ -166,6 +166,11 @@ absl::StatusOr<std::int64_t> CertificateExpiry(std::string_view pem) {
   return UnixSeconds(X509_get0_notAfter(certificates.front().get()));
 }
 
+std::string CertificateName(std::string_view pem) {
+  const std::vector<Certificate> certificates = CertificatesIn(pem);
+  return certificates.empty() ? "" : CommonName(certificates.front().get());
+}
+
 absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsMaterial& material) {
   ASSIGN_OR_RETURN(const std::string pem, ReadPem(files.crl));
   return WithContext(files.crl, RevocationList::Parse(pem, material.ca_pem));

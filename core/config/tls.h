@@ -54,6 +54,9 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files, TlsUses uses = {});
 // When the first certificate of a PEM text expires, s since 1970. InvalidArgument if there is none.
 absl::StatusOr<std::int64_t> CertificateExpiry(std::string_view pem);
 
+// The common name of the first certificate of a PEM text; empty if it has none.
+std::string CertificateName(std::string_view pem);
+
 // Reads files.crl. Errors begin with the file: those of reading and of RevocationList::Parse.
 absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsMaterial& material);
 

@@ -138,6 +138,36 @@ class HttpServerTest : public ::testing::Test {
       if (!shut_ && request.Header("X-Refuse").empty()) return std::nullopt;
       return HttpProblem(403, "not you");
     });
+    server_->Route({.method = HttpMethod::kPost,
+                    .pattern = "/echo",
+                    .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.body}; },
+                    .body_bytes = 100,
+                    .content_types = {"text/plain"}});
+    server_->Route(
+        {.method = HttpMethod::kDelete,
+         .pattern = "/things/{thing}/parts",
+         .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; }});
+    server_->Route("/later", [this](const HttpRequest&) {
+      return HttpPending{[this](HttpPending::Done done) { later_.set_value(std::move(done)); }};
+    });
+    server_->Route("/pieces", [](const HttpRequest&) {
+      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
+                            return std::string(2, static_cast<char>('a' + n++));
+                          }};
+    });
+    server_->Route("/torn", [](const HttpRequest&) {
+      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
+                            if (n++ == 0) return "ab";
+                            return absl::DataLossError("the file is damaged");
+                          }};
+    });
+    server_->Route("/headers", [](const HttpRequest&) {
+      return HttpResponse{.body = "", .headers = {{"Cache-Control", "max-age=5"}, {"X-More", "yes"}}};
+    });
+    server_->SetGate([this](HttpRequest& request) -> std::optional<HttpResponse> {
+      if (!shut_ && request.Header("X-Refuse").empty()) return std::nullopt;
+      return HttpProblem(403, "not you");
+    });
     ASSERT_TRUE(server_->Start("127.0.0.1:0").ok());
   }
   std::string Post(const std::string& fields, const std::string& body) {

@@ -152,6 +152,11 @@ def xclbin(sections):
     return bytes(head) + section * sections + struct.pack("<I4x", units) + unit * units
 
 
+def access_tokens():
+    token = b'[[token]]\nid = "%08x"\nname = "n%d"\nrole = "viewer"\nsha256 = "' + b"0" * 64 + b'"\n'
+    return {"tokens": token % (1, 1) + token % (2, 2), "count_tokens": gather(token % (i, i) for i in itertools.count())}
+
+
 def http_requests():
     page = b"GET /metrics HTTP/1.1\r\n"
     return {
@@ -353,6 +358,7 @@ def labels():
 
 
 SEEDS = {
+    "access_tokens_fuzz": lambda: toml() | access_tokens(),
     "answers_fuzz": answers,
     "client_settings_fuzz": lambda: {"size_text": field(1, LONG), "depth_groups": GROUPS},
     "config_fuzz": toml,
@@ -363,6 +369,9 @@ SEEDS = {
     "federation_task_fuzz": tasks,
     "federation_wire_fuzz": updates,
     "flat_model_fuzz": model_files,
+    "http_access_fuzz": lambda: {
+        "token": b"Authorization:Bearer tributary_00000000_" + b"0" * 64, "count_cookies": fill(b"a=b;", b"Cookie:"),
+        "session": b"Cookie:tributary_session=" + b"0" * 64 + b"\nOrigin:http://localhost\nHost:localhost"},
     "http_message_fuzz": http_targets,
     "http_server_fuzz": http_requests,
     "idx_file_fuzz": idx,

@@ -1,0 +1,153 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/token/token_file.h"
+#include "core/config/access_tokens.h"
+#include "core/config/config.h"
+#include "core/runtime/printable.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr const char* kTokenCreateExamples = R"(Examples:
+  tributary token create --file tokens.toml --name wall
+  tributary token create --file tokens.toml --name anna --role operator --expires 12h
+
+Prints the token once; the file has its SHA-256 only. Name the file as tokens in [access] of the aggregator's
+configuration, and let the aggregator's user read it. The aggregator takes changes within a second. Send the token
+over TLS, or on the loopback:
+  curl --cacert ca.pem -H "Authorization: Bearer $TOKEN" https://hub:7480/api/v1/runs)";
+
+constexpr const char* kTokenListExamples = "Example:\n  tributary token list --file tokens.toml";
+constexpr const char* kTokenRevokeExamples =
+    "Examples:\n  tributary token revoke wall --file tokens.toml\n  tributary token revoke 3fa94c12 --file "
+    "tokens.toml\n\nThe aggregator ends its event streams and sessions within a second.";
+
+struct TokenCreateArguments {
+  std::string file;
+  std::string name;
+  config::TokenRole role = config::TokenRole::kViewer;
+  std::string expires = "30d";
+  bool json = false;
+};
+
+struct TokenListArguments {
+  std::string file;
+  bool json = false;
+};
+
+struct TokenRevokeArguments {
+  std::string file;
+  std::string token;
+};
+
+std::int64_t UnixSecondsNow() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string DateAndTime(std::int64_t unix_s) {
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(unix_s));
+}
+
+absl::Status CreateToken(const TokenCreateArguments& arguments) {
+  if (!config::IsName(arguments.name)) {
+    return UsageError("--name: expected 1 to 128 bytes without control characters");
+  }
+  const absl::StatusOr<std::int64_t> lifetime_s = ParseLifetime(arguments.expires);
+  if (!lifetime_s.ok()) return UsageError("--expires: " + std::string(lifetime_s.status().message()));
+  const std::int64_t now_s = UnixSecondsNow();
+  ASSIGN_OR_RETURN(const config::NewToken token,
+                   config::MakeToken(arguments.name, arguments.role, now_s, now_s + *lifetime_s));
+  RETURN_IF_ERROR(
+      ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
+  if (arguments.json) {
+    std::cout << wire::DumpJson({{"token", token.text},
+                                 {"id", token.record.id},
+                                 {"name", token.record.name},
+                                 {"role", config::TokenRoleName(token.record.role)},
+                                 {"expires_unix_s", token.record.expires_unix_s}})
+              << "\n";
+    return absl::OkStatus();
+  }
+  std::cout << token.text << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status ListTokens(const TokenListArguments& arguments) {
+  ASSIGN_OR_RETURN(const config::TokenSet tokens, config::TokenSet::Read(arguments.file));
+  const std::int64_t now_s = UnixSecondsNow();
+  if (arguments.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const config::AccessToken& each : tokens.tokens()) {
+      list.push_back({{"id", each.id},
+                      {"name", each.name},
+                      {"role", config::TokenRoleName(each.role)},
+                      {"created_unix_s", each.created_unix_s},
+                      {"expires_unix_s", each.expires_unix_s},
+                      {"expired", now_s >= each.expires_unix_s}});
+    }
+    std::cout << wire::DumpJson({{"tokens", std::move(list)}}) << "\n";
+    return absl::OkStatus();
+  }
+  for (const config::AccessToken& each : tokens.tokens()) {
+    std::cout << fmt::format("{}  {:8}  {} {}  {}\n", each.id, config::TokenRoleName(each.role),
+                             now_s >= each.expires_unix_s ? "expired on" : "expires on",
+                             DateAndTime(each.expires_unix_s), runtime::Printable(each.name));
+  }
+  if (tokens.tokens().empty()) std::cout << "no tokens\n";
+  return absl::OkStatus();
+}
+
+absl::Status RevokeToken(const TokenRevokeArguments& arguments) {
+  config::AccessToken revoked;
+  RETURN_IF_ERROR(ChangeTokens(arguments.file, [&](config::TokenSet& tokens) -> absl::Status {
+    ASSIGN_OR_RETURN(revoked, tokens.Remove(arguments.token));
+    return absl::OkStatus();
+  }));
+  std::cout << fmt::format("revoked {} of {}\n", revoked.id, runtime::Printable(revoked.name));
+  return absl::OkStatus();
+}
+
+constexpr const char* kTokenFileHelp = "File of tokens, as in [access] tokens";
+
+}  // namespace
+
+void AddTokenCreateCommand(Commands& token) {
+  auto [command, arguments] =
+      token.Add<TokenCreateArguments>("create", "Make a bearer token for the aggregator's HTTP", CreateToken);
+  command.Text("--file", arguments.file, "FILE", kTokenFileHelp)->required();
+  command.Text("--name", arguments.name, "NAME", "Who gets it; unique in the file")->required();
+  command.Choice("--role", arguments.role,
+                 {{"viewer", config::TokenRole::kViewer}, {"operator", config::TokenRole::kOperator}},
+                 "What it allows; an operator is a viewer too");
+  command.Text("--expires", arguments.expires, "TIME", "How long it is valid, as 12h or 30d; at most 366d");
+  command.Json(arguments.json);
+  command.Examples(kTokenCreateExamples);
+}
+
+void AddTokenListCommand(Commands& token) {
+  auto [command, arguments] = token.Add<TokenListArguments>("list", "List the tokens of a file", ListTokens);
+  command.Text("--file", arguments.file, "FILE", kTokenFileHelp)->required();
+  command.Json(arguments.json);
+  command.Examples(kTokenListExamples);
+}
+
+void AddTokenRevokeCommand(Commands& token) {
+  auto [command, arguments] = token.Add<TokenRevokeArguments>("revoke", "Take a token back", RevokeToken);
+  command.Text("token", arguments.token, "NAME|ID", "Its name or id")->required();
+  command.Text("--file", arguments.file, "FILE", kTokenFileHelp)->required();
+  command.Examples(kTokenRevokeExamples);
+}
+
+}  // namespace tributary::cli

@@ -1,0 +1,71 @@
+#include "cli/token/token_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tributary::cli {
+namespace {
+
+TEST(TokenLifetimeTest, IsHoursOrDaysUpToAYear) {
+  EXPECT_EQ(*ParseLifetime("12h"), 12 * 3'600);
+  EXPECT_EQ(*ParseLifetime("366d"), 366 * 86'400);
+  EXPECT_EQ(*ParseLifetime("8784h"), 366 * 86'400);
+  for (const char* text :
+       {"", "d", "0d", "-1d", "367d", "8785h", "30", "1w", "9999999999999999999d", "1.5d"}) {
+    EXPECT_FALSE(ParseLifetime(text).ok()) << text;
+  }
+}
+
+class TokenFileTest : public ::testing::Test {
+ protected:
+  TokenFileTest() { std::filesystem::create_directory(folder_); }
+  ~TokenFileTest() override { std::filesystem::remove_all(folder_); }
+
+  absl::Status AddToken(const std::string& name) const {
+    const auto token = config::MakeToken(name, config::TokenRole::kViewer, 1, 2);
+    return ChangeTokens(path_, [&](config::TokenSet& tokens) { return tokens.Add(token->record); });
+  }
+  mode_t Mode() const {
+    struct stat facts {};
+    stat(path_.c_str(), &facts);
+    return facts.st_mode & 0777;
+  }
+
+  const std::string folder_ = (std::filesystem::temp_directory_path() / "tributary_token_file_test").string();
+  const std::string path_ = folder_ + "/tokens.toml";
+};
+
+TEST_F(TokenFileTest, IsReadableByItsOwnerOnlyUntilItsModeIsChanged) {
+  ASSERT_TRUE(AddToken("a").ok());
+  EXPECT_EQ(Mode(), 0600u);
+  ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
+  ASSERT_TRUE(AddToken("b").ok());
+  EXPECT_EQ(Mode(), 0640u);
+}
+
+TEST_F(TokenFileTest, WritesNothingIfTheChangeIsRefused) {
+  ASSERT_TRUE(AddToken("a").ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(AddToken("a")));
+  EXPECT_EQ(config::TokenSet::Read(path_)->tokens().size(), 1u);
+}
+
+// Two operators at once.
+TEST_F(TokenFileTest, KeepsEveryTokenThatIsMadeAtTheSameTime) {
+  constexpr int kEach = 25;
+  std::vector<std::jthread> operators;
+  for (const char* who : {"anna", "ben"}) {
+    operators.emplace_back([this, who] {
+      for (int i = 0; i < kEach; ++i) EXPECT_TRUE(AddToken(who + std::to_string(i)).ok());
+    });
+  }
+  operators.clear();
+  EXPECT_EQ(config::TokenSet::Read(path_)->tokens().size(), 2u * kEach);
+}
+
+}  // namespace
+}  // namespace tributary::cli

@@ -1,0 +1,170 @@
+#include "core/config/access_tokens.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "core/config/config.h"
+#include "core/runtime/file.h"
+#include "core/status/macros.h"
+
+namespace tributary::config {
+namespace {
+
+constexpr std::string_view kTokenPrefix = "tributary_";
+constexpr std::size_t kIdDigits = 8;
+constexpr std::size_t kSecretBytes = 32;
+
+bool IsHex(std::string_view text, std::size_t digits) {
+  return text.size() == digits && std::ranges::all_of(text, [](char c) {
+           return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+         });
+}
+
+absl::StatusOr<std::string> RandomHex(std::size_t bytes) {
+  std::string random(bytes, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(random.data()), static_cast<int>(bytes)) != 1) {
+    return absl::InternalError("the system has no random numbers");
+  }
+  return absl::BytesToHexString(random);
+}
+
+// As TOML has it between quotes.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+AccessToken ReadToken(const ConfigSection& section) {
+  AccessToken token;
+  section.Read("id", token.id);
+  if (!IsHex(token.id, kIdDigits)) section.Fault("id", "expected 8 hexadecimal digits in lower case");
+  section.ReadName("name", token.name);
+  section.Choose("role", token.role, {"viewer", "operator"});
+  section.Read("sha256", token.sha256);
+  if (!IsHex(token.sha256, 64)) section.Fault("sha256", "expected 64 hexadecimal digits in lower case");
+  section.Read("created_unix_s", token.created_unix_s, {0, std::int64_t{1} << 40});
+  section.Read("expires_unix_s", token.expires_unix_s, {0, std::int64_t{1} << 40});
+  return token;
+}
+
+}  // namespace
+
+std::string_view TokenRoleName(TokenRole role) {
+  return role == TokenRole::kOperator ? "operator" : "viewer";
+}
+
+std::string Sha256Hex(std::string_view text) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+bool EqualInConstantTime(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+absl::StatusOr<NewToken> MakeToken(std::string name, TokenRole role, std::int64_t now_unix_s,
+                                   std::int64_t expires_unix_s) {
+  ASSIGN_OR_RETURN(std::string id, RandomHex(kIdDigits / 2));
+  ASSIGN_OR_RETURN(const std::string secret, RandomHex(kSecretBytes));
+  std::string text = fmt::format("{}{}_{}", kTokenPrefix, id, secret);
+  std::string hash = Sha256Hex(text);
+  return NewToken{std::move(text),
+                  {std::move(id), std::move(name), role, std::move(hash), now_unix_s, expires_unix_s}};
+}
+
+absl::StatusOr<TokenSet> TokenSet::Parse(std::string_view text, std::string_view path) {
+  ASSIGN_OR_RETURN(const ConfigFile file, ConfigFile::Parse(text, path));
+  TokenSet set;
+  std::set<std::string> ids, names;
+  const std::vector<ConfigSection> sections = file.Root().List("token");
+  for (const ConfigSection& section : sections) {
+    set.tokens_.push_back(ReadToken(section));
+    const AccessToken& token = set.tokens_.back();
+    if (!ids.insert(token.id).second) section.Fault("id", "is the id of two tokens");
+    if (!names.insert(token.name).second) section.Fault("name", "is the name of two tokens");
+  }
+  if (sections.size() > kMostTokens) file.Fault("", fmt::format("has more than {} tokens", kMostTokens));
+  RETURN_IF_ERROR(file.Finish());
+  return set;
+}
+
+absl::StatusOr<TokenSet> TokenSet::Read(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IWOTH) != 0) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: anybody may write to it; take that right away: chmod o-w {}", path, path));
+  }
+  absl::StatusOr<std::string> text = runtime::ReadFile(path, kMostBytes);
+  if (absl::IsNotFound(text.status())) return TokenSet();
+  RETURN_IF_ERROR(text.status());
+  return Parse(*text, path);
+}
+
+std::string TokenSet::Text() const {
+  std::string text =
+      "# Bearer tokens of an aggregator's HTTP, written by `tributary token`. They stand here as hashes.\n";
+  for (const AccessToken& each : tokens_) {
+    text += fmt::format(
+        "\n[[token]]\nid = \"{}\"\nname = {}\nrole = \"{}\"\nsha256 = \"{}\"\ncreated_unix_s = {}\n"
+        "expires_unix_s = {}\n",
+        each.id, Quoted(each.name), TokenRoleName(each.role), each.sha256, each.created_unix_s,
+        each.expires_unix_s);
+  }
+  return text;
+}
+
+const AccessToken* TokenSet::Find(std::string_view text) const {
+  if (!text.starts_with(kTokenPrefix)) return nullptr;
+  // The id is no secret, so finding it may take a different time.
+  const AccessToken* const token = FindId(text.substr(kTokenPrefix.size(), kIdDigits));
+  if (token == nullptr) return nullptr;
+  return EqualInConstantTime(Sha256Hex(text), token->sha256) ? token : nullptr;
+}
+
+const AccessToken* TokenSet::FindId(std::string_view id) const {
+  const auto found = std::ranges::find(tokens_, id, &AccessToken::id);
+  return found == tokens_.end() ? nullptr : &*found;
+}
+
+absl::Status TokenSet::Add(AccessToken token) {
+  if (tokens_.size() >= kMostTokens) {
+    return absl::ResourceExhaustedError(
+        fmt::format("there are {} tokens: revoke those that are not in use", kMostTokens));
+  }
+  for (const AccessToken& each : tokens_) {
+    if (each.name != token.name && each.id != token.id) continue;
+    return absl::AlreadyExistsError(
+        fmt::format("there is a token \"{}\": revoke it first, or take another name", each.name));
+  }
+  tokens_.push_back(std::move(token));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AccessToken> TokenSet::Remove(std::string_view id_or_name) {
+  auto found = std::ranges::find(tokens_, id_or_name, &AccessToken::name);
+  if (found == tokens_.end()) found = std::ranges::find(tokens_, id_or_name, &AccessToken::id);
+  if (found == tokens_.end()) {
+    return absl::NotFoundError(
+        fmt::format("there is no token \"{}\"; `tributary token list` shows them", id_or_name));
+  }
+  AccessToken removed = std::move(*found);
+  tokens_.erase(found);
+  return removed;
+}
+
+}  // namespace tributary::config

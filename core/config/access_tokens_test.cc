@@ -1,0 +1,99 @@
+#include "core/config/access_tokens.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+namespace tributary::config {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+NewToken Made(const std::string& name, TokenRole role = TokenRole::kViewer) {
+  return MakeToken(name, role, 1'000, 2'000).value();
+}
+
+TEST(AccessTokenTest, KeepsTheHashAndNotTheToken) {
+  const NewToken token = Made("wall");
+  TokenSet set;
+  ASSERT_TRUE(set.Add(token.record).ok());
+  EXPECT_THAT(set.Text(), Not(HasSubstr(token.text.substr(token.text.rfind('_') + 1))));
+  EXPECT_EQ(token.text.size(), 10 + 8 + 1 + 64u);
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+      << "the example of FIPS 180-2";
+}
+
+TEST(AccessTokenTest, NeverMakesTheSameTwice) {
+  std::set<std::string> texts;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(texts.insert(Made("a").text).second);
+}
+
+TEST(AccessTokenTest, ReadsWhatItWrites) {
+  TokenSet set;
+  ASSERT_TRUE(set.Add(Made("wall").record).ok());
+  ASSERT_TRUE(set.Add(Made("the \"north\" \\ laptop", TokenRole::kOperator).record).ok());
+  const auto read = TokenSet::Parse(set.Text(), "tokens.toml");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tokens(), set.tokens());
+}
+
+TEST(AccessTokenTest, FindsATokenByItsWholeTextOnly) {
+  const NewToken token = Made("wall"), other = Made("door");
+  TokenSet set;
+  ASSERT_TRUE(set.Add(token.record).ok());
+  ASSERT_NE(set.Find(token.text), nullptr);
+  EXPECT_EQ(set.Find(token.text)->name, "wall");
+  std::string changed = token.text;
+  changed.back() = changed.back() == 'a' ? 'b' : 'a';
+  for (const std::string& wrong :
+       {changed, token.text + "0", token.text.substr(0, 82), other.text, token.record.sha256, token.record.id,
+        std::string("tributary_"), std::string(), std::string("\0tributary_", 11)}) {
+    EXPECT_EQ(set.Find(wrong), nullptr) << wrong;
+  }
+}
+
+TEST(AccessTokenTest, RevokesByNameOrIdAndRefusesASecondOfAName) {
+  TokenSet set;
+  const NewToken wall = Made("wall"), door = Made("door");
+  ASSERT_TRUE(set.Add(wall.record).ok());
+  ASSERT_TRUE(set.Add(door.record).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(set.Add(Made("wall").record)));
+  EXPECT_EQ(set.Remove("wall")->id, wall.record.id);
+  EXPECT_EQ(set.Remove(door.record.id)->name, "door");
+  EXPECT_TRUE(absl::IsNotFound(set.Remove("door").status()));
+  EXPECT_EQ(set.Find(wall.text), nullptr);
+}
+
+TEST(AccessTokenTest, SaysEveryFaultWithItsLine) {
+  const auto read = TokenSet::Parse(
+      "[[token]]\nid = \"XYZ\"\nname = \"a\"\nrole = \"king\"\nsha256 = \"00\"\n[[token]]\nname = \"a\"\n",
+      "tokens.toml");
+  ASSERT_FALSE(read.ok());
+  const std::string fault(read.status().message());
+  for (const char* part : {"tokens.toml:2", "8 hexadecimal", "king", "64 hexadecimal", "two tokens"}) {
+    EXPECT_THAT(fault, HasSubstr(part));
+  }
+}
+
+TEST(AccessTokenTest, TakesNoFileForNoTokensAndRefusesOneThatAnybodyMayWrite) {
+  const std::string path = (std::filesystem::temp_directory_path() / "tributary_access_tokens_test").string();
+  std::filesystem::remove(path);
+  EXPECT_TRUE(TokenSet::Read(path)->tokens().empty());
+  TokenSet set;
+  ASSERT_TRUE(set.Add(Made("wall").record).ok());
+  std::ofstream(path) << set.Text();
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ(TokenSet::Read(path)->tokens().size(), 1u);
+  ASSERT_EQ(chmod(path.c_str(), 0606), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(TokenSet::Read(path).status()));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace tributary::config
