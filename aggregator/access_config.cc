@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
+#include <string_view>
 
 namespace tributary::aggregator {
 namespace {
@@ -59,7 +61,10 @@ access::AccessLists ReadAccess(const config::ConfigSection& root, bool tls) {
       "nodes too");
   ReadNames(section, "refused", lists.refused,
             "certificates that may do nothing, whatever else is said: of a stolen board");
-  if (root.Has("access") && !tls) section.Fault("", kNeedsTls);
+  const bool names = std::ranges::any_of(
+      std::initializer_list<std::string_view>{"operators", "viewers", "nodes", "children", "refused"},
+      [&](std::string_view key) { return section.Has(key); });
+  if (names && !tls) section.Fault("", kNeedsTls);
   return lists;
 }
 

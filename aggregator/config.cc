@@ -214,6 +214,36 @@ FederationSettings ReadFederation(const config::ConfigSection& section, const Ag
   return federation;
 }
 
+void ReadAccessFiles(const config::ConfigSection& access, AggregatorConfig& config) {
+  access.ReadFile(
+      "tokens", config.access_files.tokens,
+      "file of `tributary token create`, read again when it changes: who may call HTTP with a bearer "
+      "token; default: none");
+  access.ReadFile(
+      "audit_log", config.access_files.audit_log,
+      "file that gets a line of JSON for each operation; at 16 MiB it becomes FILE.1; default: none");
+}
+
+void ReadHttp(const config::ConfigSection& http, AggregatorConfig& config) {
+  using Anonymous = access::HttpAccess::Anonymous;
+  http.Read("tls", config.http_tls,
+            "true: HTTPS by the certificate of [tls]; a client shows a certificate of the CA or a token");
+  config.http_listen = config::ReadHttpListen(http, "127.0.0.1:7480",
+                                              config.http_tls ? config::HttpTls::kOn : config::HttpTls::kOff);
+  if (config.http_tls) config.http_anonymous = Anonymous::kNobody;
+  http.Choose(
+      "anonymous", config.http_anonymous, {"nobody", "viewer", "operator"},
+      "whom a client without certificate, token and session counts as; operator: on the loopback only; "
+      "default: viewer, with tls nobody");
+  if (config.http_tls && !config.tls) http.Fault("tls", "needs certificate, key and ca in [tls]");
+  if (config.http_anonymous == Anonymous::kOperator && !runtime::IsLoopback(config.http_listen)) {
+    http.Fault("anonymous",
+               fmt::format("\"operator\" lets everybody who reaches {} control runs: it is for the "
+                           "loopback only",
+                           config.http_listen));
+  }
+}
+
 }  // namespace
 
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
@@ -229,6 +259,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   config::CheckAddressKey(root, "listen", config.listen, runtime::AddressUse::kListen, ReachOf(config));
 
   config.access = ReadAccess(root, config.tls.has_value());
+  ReadAccessFiles(root.Section("access"), config);
 
   const config::ConfigSection ingest = root.Section("ingest");
   ingest.Read("threads", config.ingest_threads, {1, 64}, "one takes millions of tuples a second");
@@ -250,7 +281,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
       "machine's memory");
 
   const config::ConfigSection http = root.Section("http");
-  config.http_listen = config::ReadHttpListen(http, "127.0.0.1:7480");
+  ReadHttp(http, config);
   const absl::StatusOr<runtime::HostPort> address = runtime::ParseHostPort(config.http_listen);
   if (address.ok() && address->port != 0 && config.http_listen == config.listen) {
     http.Fault("listen", fmt::format("\"{}\" is where gRPC listens", config.http_listen));

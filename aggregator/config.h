@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregator/access/access_policy.h"
+#include "aggregator/access/http_access.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
 #include "aggregator/publish/site.h"
@@ -46,17 +47,26 @@ struct FederationSettings {
   std::optional<FederationParentSettings> parent;
 };
 
+// The files of [access]. Empty: none.
+struct AccessFiles {
+  std::string tokens;
+  std::string audit_log;
+};
+
 struct AggregatorConfig {
   std::string listen = "127.0.0.1:7400";
   bool insecure = false;  // gRPC may leave the loopback without TLS
   std::string log_level = "info";
   std::optional<config::TlsFiles> tls;
   access::AccessLists access;
+  AccessFiles access_files;
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   server::ConnectionLimits connections;
   std::uint64_t memory_bytes = 0;  // 0: MemoryMax of the unit, or the machine's
   std::string http_listen;         // empty: no HTTP
+  bool http_tls = false;           // HTTPS by the certificate of [tls]
+  access::HttpAccess::Anonymous http_anonymous = access::HttpAccess::Anonymous::kViewer;
   std::vector<SiteSettings> sites;
   std::optional<ParentSettings> parent;
   std::optional<FederationSettings> federation;

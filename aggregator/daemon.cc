@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/access/session_routes.h"
 #include "aggregator/federation_host.h"
 #include "aggregator/learning/service/run_api.h"
 #include "aggregator/memory_ceiling.h"
@@ -46,16 +47,37 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedAggregator prepar
     daemon->state_.access = &daemon->access_;
     daemon->FollowList();
   }
+  RETURN_IF_ERROR(daemon->OpenAccess(std::move(prepared.tokens)));
   RETURN_IF_ERROR(daemon->MakeSites());
   if (config.federation) {
-    auto federation =
-        FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_, clock);
+    auto federation = FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_,
+                                            clock, daemon->audit_.get());
     if (!federation.ok()) return WithContext("federation.store", federation.status());
     daemon->federation_ = *std::move(federation);
     daemon->state_.learners = [host = daemon->federation_.get()] { return host->Learners(); };
     daemon->state_.store_healthy = [host = daemon->federation_.get()] { return host->store_healthy(); };
   }
   return daemon;
+}
+
+absl::Status Daemon::OpenAccess(config::TokenSet tokens) {
+  if (!config_.access_files.audit_log.empty()) {
+    auto audit = access::AuditLog::Open(config_.access_files.audit_log, clock_);
+    if (!audit.ok()) return WithContext("access.audit_log", audit.status());
+    audit_ = *std::move(audit);
+  }
+  const auto told = [this](const config::AccessToken& token, bool added) {
+    if (audit_ == nullptr) return;
+    audit_->Add({{.way = "file"},
+                 added ? "AddToken" : "RemoveToken",
+                 fmt::format("{} {} ({})", token.id, token.name, config::TokenRoleName(token.role)),
+                 absl::OkStatus()});
+  };
+  tokens_ =
+      std::make_unique<access::LiveTokens>(config_.access_files.tokens, std::move(tokens), clock_, told);
+  http_access_ = std::make_unique<access::HttpAccess>(access_, *tokens_, sessions_, config_.http_anonymous,
+                                                      clock_, audit_.get());
+  return absl::OkStatus();
 }
 
 absl::Status Daemon::Start() {
@@ -81,7 +103,8 @@ absl::Status Daemon::Start() {
   spdlog::info("aggregator listens on {}{}{}, {}, {}", config_.listen,
                config_.listen.starts_with("unix:") ? "" : fmt::format(" (port {})", port()),
                tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"),
-               http_ != nullptr ? fmt::format("HTTP port {}", http_port()) : "no HTTP");
+               http_ != nullptr ? fmt::format("{} port {}", config_.http_tls ? "HTTPS" : "HTTP", http_port())
+                                : "no HTTP");
   spdlog::info("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
                memory >> 20);
   return absl::OkStatus();
@@ -113,17 +136,22 @@ void Daemon::Collect(runtime::Reading& reading) const {
   server_->Collect(reading);
   access_.Collect(reading);
   if (tls_ != nullptr) tls_->Collect(reading);
+  tokens_->Collect(reading);
+  access::CollectAudit(audit_.get(), reading);
   if (federation_ != nullptr) federation_->Collect(reading);
 }
 
 absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
+  http_->SetGate([this](http::HttpRequest& request) { return http_access_->Judge(request); });
+  if (config_.http_tls) http_->SetTls(tls_);
+  access::AddSessionRoutes(*http_, sessions_, clock_, audit_.get());
   http::AddDaemonRoutes(*http_, metrics_);
   publish::AddApiRoutes(*http_, state_);
   publish::AddPageRoutes(*http_, publish::PageFiles());
   if (federation_ != nullptr) {
-    learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
+    federation_->AddRoutes(*http_);
   } else {
     learning::AddRoutesWithoutRuns(*http_);
   }
@@ -165,9 +193,17 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
 }
 
 void Daemon::FollowFiles() {
+  tokens_->Poll();
   if (tls_ == nullptr) return;
   tls_->Poll();
+  FollowCertificate();
   FollowList();
+}
+
+void Daemon::FollowCertificate() {
+  const std::uint64_t version = tls_->version();
+  if (std::exchange(followed_certificate_, version) == version || audit_ == nullptr) return;
+  audit_->Add({{.way = "file"}, "TakeCertificate", tls_->material()->name, absl::OkStatus()});
 }
 
 void Daemon::FollowList() {
@@ -175,6 +211,12 @@ void Daemon::FollowList() {
   if (version == followed_list_) return;
   followed_list_ = version;
   access_.set_revoked(tls_->revoked());
+  if (server_ != nullptr && audit_ != nullptr) {
+    audit_->Add({{.way = "file"},
+                 "TakeRevocations",
+                 fmt::format("{} revoked", tls_->revoked()->size()),
+                 absl::OkStatus()});
+  }
   if (server_ != nullptr) server_->FollowPolicy();
 }
 

@@ -8,6 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aggregator/access/audit_log.h"
+#include "aggregator/access/http_access.h"
+#include "aggregator/access/live_tokens.h"
+#include "aggregator/access/sessions.h"
 #include "aggregator/config.h"
 #include "aggregator/prepare.h"
 #include "aggregator/publish/aggregator_state.h"
@@ -43,7 +47,7 @@ class Daemon {
   // who may do what, and the files of TLS. An error leaves everything as it was; files of TLS that are at
   // fault leave the certificates as they were (LiveTls).
   absl::Status Reload(const AggregatorConfig& config);
-  // Call ten times a second: takes certificates and lists whose files have changed.
+  // Call ten times a second: takes certificates, lists and tokens whose files have changed.
   void FollowFiles();
 
   bool healthy() const { return server_->serving(); }
@@ -60,15 +64,21 @@ class Daemon {
   absl::Status StartHttp();
   // Gives the list of revoked certificates in force to those who ask it.
   void FollowList();
+  void FollowCertificate();
+  absl::Status OpenAccess(config::TokenSet tokens);
   void Collect(runtime::Reading& reading) const;
   void SayWhatWasServed() const;
 
   AggregatorConfig config_;
   const runtime::Clock& clock_;
   runtime::Metrics metrics_;
+  std::unique_ptr<access::AuditLog> audit_;  // null: none
   access::AccessControl access_;
+  std::unique_ptr<access::LiveTokens> tokens_;
+  access::Sessions sessions_;
+  std::unique_ptr<access::HttpAccess> http_access_;
   std::shared_ptr<config::LiveTls> tls_;  // null: no TLS
-  std::uint64_t followed_list_ = 0;
+  std::uint64_t followed_list_ = 0, followed_certificate_ = 1;
   publish::AggregatorState state_{clock_};
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;

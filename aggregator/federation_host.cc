@@ -1,5 +1,6 @@
 #include "aggregator/federation_host.h"
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "aggregator/learning/service/federation_metrics.h"
+#include "aggregator/learning/service/run_api.h"
 #include "aggregator/learning/service/services.h"
 #include "core/status/macros.h"
 
@@ -14,7 +16,7 @@ namespace tributary::aggregator {
 
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-    config::TlsSource tls, const runtime::Clock& clock) {
+    config::TlsSource tls, const runtime::Clock& clock, access::AuditLog* audit) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<learning::Coordinator> coordinator,
       learning::Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value(),
@@ -33,7 +35,9 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
                                    .min_nodes = parent.min_nodes};
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
   }
-  host->services_ = learning::MakeServices(*host->coordinator_, host->relay_.get());
+  constexpr std::chrono::seconds kPatience{600};
+  host->services_ = learning::MakeServices(*host->coordinator_, host->relay_.get(), kPatience, audit);
+  host->operations_ = std::make_unique<learning::HttpOperations>(*host->coordinator_, audit, clock);
   return host;
 }
 
@@ -95,6 +99,11 @@ void FederationHost::Collect(runtime::Reading& reading) const {
                     evaluator_->skipped_rounds());
   }
   if (relay_ != nullptr) relay_->Collect(reading);
+}
+
+void FederationHost::AddRoutes(http::HttpServer& server) {
+  learning::AddRunRoutes(server, board(), relay_.get());
+  operations_->AddRoutes(server);
 }
 
 void FederationHost::Drain() {

@@ -14,6 +14,7 @@
 #include "aggregator/learning/judge/evaluator.h"
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/coordinator.h"
+#include "aggregator/learning/service/http_operations.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
@@ -24,20 +25,22 @@ namespace tributary::aggregator {
 // Main thread. Stops after the gRPC server: its calls wait for answers of the coordinator.
 class FederationHost {
  public:
-  // `evaluation`: those of the settings. Errors: those of Coordinator::Start.
+  // `evaluation`: those of the settings. `audit`: null for none; outlives it. Errors: those of
+  // Coordinator::Start.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(
       const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-      config::TlsSource tls, const runtime::Clock& clock);
+      config::TlsSource tls, const runtime::Clock& clock, access::AuditLog* audit = nullptr);
 
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();
 
   const std::vector<std::unique_ptr<grpc::Service>>& services() const { return services_; }
+  // Runs and what operators do to them. This outlives the server's thread.
+  void AddRoutes(http::HttpServer& server);
   const learning::RunBoard& board() const { return coordinator_->board(); }
   bool store_healthy() const { return coordinator_->counters().healthy; }
   // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.
   publish::Learners Learners() const;
-  const learning::Relay* relay() const { return relay_.get(); }  // null: there is no parent
 
   void Collect(runtime::Reading& reading) const;
 
@@ -53,6 +56,7 @@ class FederationHost {
   std::shared_ptr<learning::Evaluator> evaluator_;  // null: nothing to evaluate by
   std::unique_ptr<learning::Relay> relay_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<learning::HttpOperations> operations_;
 };
 
 }  // namespace tributary::aggregator

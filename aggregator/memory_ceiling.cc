@@ -30,7 +30,7 @@ constexpr std::uint64_t kCall = 40 * kKiB;
 // A node with a hello of some sources.
 constexpr std::uint64_t kNode = 4 * kKiB;
 // The buffer of an HTTP connection. The answer that is being made, as messages and as text.
-constexpr std::uint64_t kHttpConnection = 64 * kKiB;
+constexpr std::uint64_t kHttpConnection = 64 * kKiB;  // with TLS as much as gRPC's
 constexpr std::uint64_t kHttpAnswer = 8 * kMiB;
 
 std::uint64_t TupleBytes(const fusion::SiteConfig& site) {
@@ -110,7 +110,8 @@ std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
   }
   if (!config.http_listen.empty()) {
     const http::HttpLimits http;
-    terms.push_back({"HTTP", http.connections * kHttpConnection + http.sent_bytes + kHttpAnswer,
+    const std::uint64_t connection = http.body_bytes + (config.http_tls ? kTlsConnection : kHttpConnection);
+    terms.push_back({"HTTP", http.connections * connection + http.sent_bytes + kHttpAnswer,
                      fmt::format("{} connections, {} of answers", http.connections, MiB(http.sent_bytes))});
   }
   return terms;

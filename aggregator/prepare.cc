@@ -8,6 +8,7 @@
 #include "aggregator/store/store.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
+#include "core/runtime/file.h"
 #include "core/status/macros.h"
 
 namespace tributary::aggregator {
@@ -47,6 +48,21 @@ std::optional<learning::EvaluationImages> PrepareEvaluation(const config::Config
   return *std::move(images);
 }
 
+void PrepareAccessFiles(const config::ConfigFile& file, const AccessFiles& files, config::TokenSet& tokens) {
+  if (!files.tokens.empty()) {
+    absl::StatusOr<config::TokenSet> read = config::TokenSet::Read(files.tokens);
+    if (read.ok()) {
+      tokens = *std::move(read);
+    } else {
+      file.Fault("access.tokens", std::string(read.status().message()));
+    }
+  }
+  if (files.audit_log.empty()) return;
+  if (const absl::Status status = runtime::CheckFolderOf(files.audit_log); !status.ok()) {
+    file.Fault("access.audit_log", std::string(status.message()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file) {
@@ -61,6 +77,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
     prepared.tls = config::PrepareTls(file, *config.tls, TlsUsesOf(config),
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
+  PrepareAccessFiles(file, config.access_files, prepared.tokens);
   if (config.federation && !config.federation->store.empty()) {
     const absl::Status status = store::Store::Check(config.federation->store);
     // A damaged store is no fault of the configuration.

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
+#include "core/config/access_tokens.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
 
@@ -16,6 +17,7 @@ namespace tributary::aggregator {
 struct PreparedAggregator {
   AggregatorConfig config;
   std::optional<config::LoadedTls> tls;
+  config::TokenSet tokens;                               // of config.access_files
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
 };
 

@@ -55,15 +55,27 @@ ROUTES = (
     ("getRun", "/api/v1/runs/{run}", "GetRunResponse", "GetRunRequest", "tributary run show",
      "A run, its history, its nodes"),
 )
+ROUTES += (
+    ("listModels", "/api/v1/models", "ListModelsResponse", "ListModelsRequest", "tributary model list", "Models of the runs"),
+)
+ROLLBACK_PARAMETERS = (("run", {"type": "string"}, "required; name of the run"),
+                       ("round", {"type": "integer"}, "required; the model after this round"))
+CHECK_PARAMETERS = (("check", {"type": "boolean", "default": False}, "`true`: look for faults only"),)
+# Method, and the same for what operators may do. The path of a model has its SHA-256 in hexadecimal.
+OPERATIONS = (
+    ("post", "startRun", "/api/v1/runs", "StartRunResponse", CHECK_PARAMETERS, "tributary run start",
+     "Starts the run that the body describes, `application/toml`, with a fresh model; 201"),
+    ("post", "pauseRun", "/api/v1/runs/{run}/pause", "PauseRunResponse", None, "tributary run pause",
+     "Lets the round under way end and starts no other"),
+    ("post", "resumeRun", "/api/v1/runs/{run}/resume", "ResumeRunResponse", None, "tributary run resume", "Goes on"),
+    ("post", "stopRun", "/api/v1/runs/{run}/stop", "StopRunResponse", None, "tributary run stop", "Ends the run for good"),
+    ("delete", "deleteRun", "/api/v1/runs/{run}", "DeleteRunResponse", None, "tributary run delete",
+     "Removes a run that has ended"),
+    ("post", "rollBackModel", "/api/v1/models/rollback", "RollBackModelResponse", ROLLBACK_PARAMETERS,
+     "tributary model rollback", "Goes on from an earlier model"),
+)
 COMMANDS = (  # that print a message which HTTP does not have
     ("tributary run watch", "WatchRunResponse"),
-    ("tributary run start", "StartRunResponse"),
-    ("tributary run pause", "PauseRunResponse"),
-    ("tributary run resume", "ResumeRunResponse"),
-    ("tributary run stop", "StopRunResponse"),
-    ("tributary run delete", "DeleteRunResponse"),
-    ("tributary model list", "ListModelsResponse"),
-    ("tributary model rollback", "RollBackModelResponse"),
 )
 
 Field = descriptor_pb2.FieldDescriptorProto
@@ -196,10 +208,13 @@ def overview(messages):
     for _, path, answer, _, command, meaning in ROUTES:
         said = f"{meaning}: " + (link.format(answer, answer.lower()) if answer else link.format("GeoJSON", "what-a-site-shows"))
         text += f"| `GET {path}` | {said} | {f'`{command}`' if command else ''} |\n"
+    for method, _, path, answer, _, command, meaning in OPERATIONS:
+        text += f"| `{method.upper()} {path}` | {meaning}: {link.format(answer, answer.lower())} | `{command}` |\n"
+    text += "| `GET /api/v1/models/{digest}.safetensors` | The newest model with this SHA-256, in hexadecimal | |\n"
     for command, answer in COMMANDS:
         text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
     text += "\n| request | parameter | type | meaning |\n|---|---|---|---|\n"
-    for _, path, _, source, _, _ in ROUTES:
+    for path, source in [(route[1], route[3]) for route in ROUTES] + [(each[2], each[4]) for each in OPERATIONS]:
         for name, schema, meaning in query_parameters(messages, path, source):
             kind = "int64" if "pattern" in schema else schema["type"]
             text += f"| `{path}` | `{name}` | {kind} | {cell(meaning)} |\n"
@@ -230,6 +245,18 @@ def operation(messages, route):
     return {"operationId": name, "summary": meaning, "parameters": parameters, "responses": responses}
 
 
+def paths(messages):
+    found = {route[1]: {"get": operation(messages, route)} for route in ROUTES}
+    for method, *route in OPERATIONS:
+        made = operation(messages, route)
+        if route[0] == "startRun":
+            made["requestBody"] = {"required": True, "content": {"application/toml": {"schema": {"type": "string"}}}}
+            made["responses"]["201"] = made["responses"]["200"]
+        made["security"] = [{"token": []}, {"session": []}]
+        found.setdefault(route[1], {})[method] = made
+    return found
+
+
 def schema(messages, name):
     described = {"description": messages.comments[name]} if messages.comments[name] else {}
     if enum := messages.enums.get(name):
@@ -247,15 +274,17 @@ def openapi(messages, names):
     return {"openapi": "3.0.3",
             "info": {"title": "Tributary aggregator", "version": "v1", "description": about},
             "servers": [{"url": "http://127.0.0.1:7480"}],
-            "paths": {route[1]: {"get": operation(messages, route)} for route in ROUTES},
-            "components": {"schemas": {"Error": error, **{name: schema(messages, name) for name in names}}}}
+            "paths": paths(messages),
+            "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"},
+                                               "session": {"type": "apiKey", "in": "cookie", "name": "tributary_session"}},
+                           "schemas": {"Error": error, **{name: schema(messages, name) for name in names}}}}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protoc", default="protoc")
     messages = Messages(parser.parse_args().protoc)
-    names = messages.reachable([route[2] for route in ROUTES if route[2]] + [command[1] for command in COMMANDS])
+    names = messages.reachable([route[2] for route in ROUTES if route[2]] + [each[3] for each in OPERATIONS] + [command[1] for command in COMMANDS])
     page = ROOT / "docs/api.md"
     before, rest = page.read_text().split(BEGIN)
     after = rest.split(END)[1]

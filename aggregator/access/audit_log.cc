@@ -4,7 +4,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
@@ -86,7 +86,7 @@ void AuditLog::Add(const AuditEvent& event) {
 }
 
 void AuditLog::Run(const std::stop_token& stop) {
-  prctl(PR_SET_NAME, "audit");
+  runtime::EnterThread("audit", runtime::ThreadRank::kBackground);
   while (true) {
     std::string line;
     {

@@ -11,11 +11,10 @@
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
 #include "core/config/program.h"
+#include "core/learning/fresh_model.h"
 #include "core/learning/run_config.h"
 #include "core/learning/trainable_model.h"
 #include "core/link/request_stream.h"
-#include "core/nn/encoder/encoder_file.h"
-#include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
@@ -65,21 +64,11 @@ absl::StatusOr<std::string> ReadModel(const std::string& path, const learning::R
   return parameters::EncodeSafetensors(set);
 }
 
-absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
-  nn::SelfSupervisedOptions options;
-  options.encoder = config.encoder;
-  options.seed = config.client.seed();
-  options.method =
-      config.client.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
-  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(options));
-  return nn::EncodeEncoder(*trainer);
-}
-
 // What the file says of the initial model; a fault is recorded at its key.
 absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const learning::RunConfig& config) {
   const bool drawn = config.model_file.empty();
   absl::StatusOr<std::string> model =
-      drawn ? FreshModel(config) : ReadModel(file.Root().File(config.model_file), config);
+      drawn ? learning::FreshModel(config) : ReadModel(file.Root().File(config.model_file), config);
   if (!model.ok()) file.Fault(drawn ? "encoder" : "model", std::string(model.status().message()));
   return model;
 }

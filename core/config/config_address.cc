@@ -15,19 +15,23 @@ void CheckAddressKey(const ConfigSection& section, std::string_view key, std::st
   }
 }
 
-std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen) {
+std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen, HttpTls tls) {
   std::string listen(default_listen);
   bool insecure = false;
   http.Read("listen", listen,
             "\"\": no HTTP. Several daemons on one machine need a port each; port 0 takes a free one, which "
             "the log names");
-  http.Read("insecure", insecure, "true: HTTP, which has no TLS, may leave the loopback");
+  http.Read("insecure", insecure,
+            tls == HttpTls::kNever ? "true: HTTP, which has no TLS, may leave the loopback"
+                                   : "true: HTTP may leave the loopback without TLS");
   if (listen.empty()) return listen;
-  CheckAddressKey(
-      http, "listen", listen, runtime::AddressUse::kListenHttp,
-      {insecure,
-       "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for gRPC does not "
-       "apply to HTTP)"});
+  CheckAddressKey(http, "listen", listen, runtime::AddressUse::kListenHttp,
+                  {insecure || tls == HttpTls::kOn,
+                   tls == HttpTls::kNever
+                       ? "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for "
+                         "gRPC does not apply to HTTP)"
+                       : "set tls = true, or to expose it without TLS insecure = true in [http] (the "
+                         "insecure key for gRPC does not apply to HTTP)"});
   return listen;
 }
 

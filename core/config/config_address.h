@@ -18,8 +18,10 @@ struct AddressReach {
 void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
                      runtime::AddressUse use, const AddressReach& reach);
 
-// [http] listen and insecure. HTTP has no TLS of its own: beyond the loopback it needs `insecure`, whatever
-// the gRPC side has. Gives `listen`; empty: no HTTP.
-std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen);
+// [http] listen and insecure. Without TLS of its own HTTP needs `insecure` beyond the loopback, whatever the
+// gRPC side has. Gives `listen`; empty: no HTTP.
+enum class HttpTls { kNever, kOff, kOn };  // kNever: this program has no key for it
+std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen,
+                           HttpTls tls = HttpTls::kNever);
 
 }  // namespace tributary::config

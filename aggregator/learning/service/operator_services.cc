@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "aggregator/access/call_context.h"
+#include "aggregator/access/call_gate.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/model_call.h"
+#include "aggregator/learning/service/operations.h"
 #include "aggregator/learning/service/run_api.h"
 #include "aggregator/learning/service/services.h"
 #include "aggregator/learning/service/streaming_call.h"
-#include "core/runtime/process.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -25,7 +26,12 @@ namespace {
 
 using ServerContext = grpc::CallbackServerContext;
 using UnaryReactor = grpc::ServerUnaryReactor;
-using RunChange = std::function<absl::Status(Run&)>;
+
+// Who makes a call of an operator.
+access::Caller CallerOf(const ServerContext& context) {
+  const std::optional<access::Peer> peer = access::PeerOf(*context.auth_context(), nullptr);
+  return {peer ? peer->name : "", peer ? "certificate" : "anonymous", wire::PeerText(context.peer()), ""};
+}
 
 // One StartRun call. Holds the file until it is complete, within the budget that all such calls share. A
 // sender that lets IdleWatch::kIdle pass without a chunk is cut off.
@@ -33,11 +39,11 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
  public:
   static constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 10;
 
-  StartRunCall(Coordinator& coordinator, ServerContext& context, v1::StartRunResponse* response)
-      : coordinator_(coordinator),
+  StartRunCall(const Operations& operations, ServerContext& context, v1::StartRunResponse* response)
+      : operations_(operations),
         context_(context),
         response_(response),
-        model_(coordinator.model_budget()),
+        model_(operations.coordinator().model_budget()),
         idle_(context) {}
 
   StartRunCall* Start() {
@@ -75,7 +81,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
     if (!request_.config().empty()) return absl::InvalidArgumentError("config: was given before");
     const std::size_t bytes = model_.bytes() + request_.chunk().size();
     if (model_.Add(std::move(*request_.mutable_chunk()))) return absl::OkStatus();
-    const std::size_t allowed = coordinator_.model_budget().bytes();
+    const std::size_t allowed = operations_.coordinator().model_budget().bytes();
     const std::string_view what =
         bytes > allowed ? "the model has" : "come back in 30 s: the models that are being sent have together";
     return absl::ResourceExhaustedError(
@@ -83,7 +89,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   }
 
   void Refuse(const absl::Status& status) {
-    ++coordinator_.counters().refused_runs;
+    ++operations_.coordinator().counters().refused_runs;
     Finish(wire::ToGrpcStatus(status));
   }
 
@@ -91,18 +97,15 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
     // A call that breaks off ends like one that is complete.
     if (context_.IsCancelled()) return Refuse(absl::CancelledError("the call broke off"));
     idle_.Excuse(true);
-    coordinator_.StartRun(
-        std::move(config_), model_.Join(),
-        [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
-          runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
-          if (!run.ok()) return call->Refuse(run.status());
-          const auto record = call->coordinator_.board().Find(*run);
-          if (record != nullptr) *call->response_->mutable_run() = record->run;
-          call->Finish(grpc::Status::OK);
-        });
+    operations_.Start(CallerOf(context_), std::move(config_), model_.Join(),
+                      [call = shared_from_this()](absl::StatusOr<v1::Run> run) {
+                        if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
+                        *call->response_->mutable_run() = *std::move(run);
+                        call->Finish(grpc::Status::OK);
+                      });
   }
 
-  Coordinator& coordinator_;
+  const Operations operations_;
   ServerContext& context_;
   v1::StartRunResponse* const response_;
   v1::StartRunRequest request_;
@@ -201,21 +204,20 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
   grpc::Alarm alarm_;
 };
 
-// Answers once the change is in the store, with the run as it is then.
-template <class Request, class Response>
-UnaryReactor* ChangeRun(Coordinator& coordinator, ServerContext& context, const Request& request,
-                        Response& response, RunChange change) {
+// Answers once the change is in the store, with the run as it is then. `change` gets who asks and what to do
+// with the result.
+template <class Response, class Change>
+UnaryReactor* ChangeRun(ServerContext& context, Response& response, const Change& change) {
   UnaryReactor* reactor = context.DefaultReactor();
   if (absl::Status status = access::CheckNotRevoked(context); !status.ok()) {
     reactor->Finish(wire::ToGrpcStatus(status));
     return reactor;
   }
-  coordinator.Change(request.run(), std::move(change),
-                     [&coordinator, reactor, &request, &response](const absl::Status& status) {
-                       const auto record = coordinator.board().Find(request.run());
-                       if (status.ok() && record != nullptr) *response.mutable_run() = record->run;
-                       reactor->Finish(wire::ToGrpcStatus(status));
-                     });
+  change(CallerOf(context), [reactor, &response](absl::StatusOr<v1::Run> run) {
+    // A run that was deleted meanwhile has no name.
+    if (run.ok() && !run->name().empty()) *response.mutable_run() = *std::move(run);
+    reactor->Finish(wire::ToGrpcStatus(run.status()));
+  });
   return reactor;
 }
 
@@ -231,12 +233,12 @@ UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer
 
 class RunService final : public v1::RunService::CallbackService {
  public:
-  RunService(Coordinator& coordinator, const Relay* relay, std::chrono::seconds patience)
-      : coordinator_(coordinator), relay_(relay), patience_(patience) {}
+  RunService(const Operations& operations, const Relay* relay, std::chrono::seconds patience)
+      : operations_(operations), coordinator_(operations.coordinator()), relay_(relay), patience_(patience) {}
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(ServerContext* context,
                                                          v1::StartRunResponse* response) override {
-    return StartRunCall::Make(coordinator_, *context, response)->Start();
+    return StartRunCall::Make(operations_, *context, response)->Start();
   }
 
   UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest* request,
@@ -256,35 +258,34 @@ class RunService final : public v1::RunService::CallbackService {
 
   UnaryReactor* PauseRun(ServerContext* context, const v1::PauseRunRequest* request,
                          v1::PauseRunResponse* response) override {
-    return ChangeRun(coordinator_, *context, *request, *response, &Run::Pause);
+    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
+      operations_.Pause(std::move(caller), request->run(), std::move(done));
+    });
   }
 
   UnaryReactor* ResumeRun(ServerContext* context, const v1::ResumeRunRequest* request,
                           v1::ResumeRunResponse* response) override {
-    return ChangeRun(coordinator_, *context, *request, *response, &Run::Resume);
+    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
+      operations_.Resume(std::move(caller), request->run(), std::move(done));
+    });
   }
 
   UnaryReactor* StopRun(ServerContext* context, const v1::StopRunRequest* request,
                         v1::StopRunResponse* response) override {
-    return ChangeRun(coordinator_, *context, *request, *response, &Run::Stop);
+    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
+      operations_.Stop(std::move(caller), request->run(), std::move(done));
+    });
   }
 
   UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
                           v1::DeleteRunResponse* response) override {
-    UnaryReactor* reactor = context->DefaultReactor();
-    if (absl::Status status = access::CheckNotRevoked(*context); !status.ok()) {
-      reactor->Finish(wire::ToGrpcStatus(status));
-      return reactor;
-    }
-    const auto last = coordinator_.board().Find(request->run());
-    coordinator_.DeleteRun(request->run(), [reactor, response, last](const absl::Status& status) {
-      if (status.ok() && last != nullptr) *response->mutable_run() = last->run;
-      reactor->Finish(wire::ToGrpcStatus(status));
+    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
+      operations_.Delete(std::move(caller), request->run(), std::move(done));
     });
-    return reactor;
   }
 
  private:
+  const Operations operations_;
   Coordinator& coordinator_;
   const Relay* const relay_;
   const std::chrono::seconds patience_;
@@ -292,7 +293,8 @@ class RunService final : public v1::RunService::CallbackService {
 
 class ModelService final : public v1::ModelService::CallbackService {
  public:
-  explicit ModelService(Coordinator& coordinator) : coordinator_(coordinator) {}
+  explicit ModelService(const Operations& operations)
+      : operations_(operations), coordinator_(operations.coordinator()) {}
 
   UnaryReactor* ListModels(ServerContext* context, const v1::ListModelsRequest* request,
                            v1::ListModelsResponse* response) override {
@@ -314,22 +316,26 @@ class ModelService final : public v1::ModelService::CallbackService {
 
   UnaryReactor* RollBackModel(ServerContext* context, const v1::RollBackModelRequest* request,
                               v1::RollBackModelResponse* response) override {
-    return ChangeRun(coordinator_, *context, *request, *response,
-                     [round = request->round()](Run& run) { return run.RollBack(round); });
+    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
+      operations_.RollBack(std::move(caller), request->run(), request->round(), std::move(done));
+    });
   }
 
  private:
+  const Operations operations_;
   Coordinator& coordinator_;
 };
 
 }  // namespace
 
 std::vector<std::unique_ptr<grpc::Service>> MakeServices(Coordinator& coordinator, const Relay* relay,
-                                                         std::chrono::seconds patience) {
+                                                         std::chrono::seconds patience,
+                                                         access::AuditLog* audit) {
+  const Operations operations(coordinator, audit);
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(MakeFederationService(coordinator));
-  services.push_back(std::make_unique<RunService>(coordinator, relay, patience));
-  services.push_back(std::make_unique<ModelService>(coordinator));
+  services.push_back(std::make_unique<RunService>(operations, relay, patience));
+  services.push_back(std::make_unique<ModelService>(operations));
   return services;
 }
 

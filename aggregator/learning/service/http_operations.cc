@@ -1,0 +1,222 @@
+#include "aggregator/learning/service/http_operations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "aggregator/access/http_access.h"
+#include "aggregator/learning/run/messages.h"
+#include "aggregator/learning/service/model_budget.h"
+#include "aggregator/learning/service/run_api.h"
+#include "core/learning/fresh_model.h"
+#include "core/learning/run_config.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+
+namespace tributary::learning {
+namespace {
+
+using http::HttpMethod;
+using http::HttpPending;
+using http::HttpRequest;
+using http::HttpResponse;
+
+// "run" stands for the file's name in the faults: they say "run:3: rounds: …".
+constexpr std::string_view kBodyName = "run";
+
+template <class Response>
+Operations::Done AnswerWith(HttpPending::Done done, int status = 200) {
+  return [done = std::move(done), status](absl::StatusOr<v1::Run> run) {
+    if (!run.ok()) return done(http::HttpProblem(run.status()));
+    Response response;
+    if (!run->name().empty()) *response.mutable_run() = *std::move(run);
+    done(http::HttpJson(wire::MessageJson(response), status));
+  };
+}
+
+absl::StatusOr<std::uint32_t> ReadRound(const HttpRequest& request, const std::string& key, bool required) {
+  const std::string text = request.Parameter(key);
+  std::uint32_t round = 0;
+  if (text.empty() && !required) return round;
+  if (absl::SimpleAtoi(text, &round)) return round;
+  return absl::InvalidArgumentError(fmt::format("{}: expected an integer from 0 to {}, found \"{}\"", key,
+                                                std::numeric_limits<std::uint32_t>::max(), text));
+}
+
+struct ModelPlace {
+  std::string run;
+  std::uint32_t round = 0;
+};
+
+// The newest model of these parameters; nothing: there is none.
+absl::StatusOr<std::optional<ModelPlace>> FindModel(const RunBoard& board, std::string_view sha256) {
+  constexpr std::size_t kPage = 1'000;
+  std::optional<ModelPlace> found;
+  std::int64_t created_unix_ns = 0;
+  for (const auto& record : board.Runs()) {
+    const std::string& run = record->run.name();
+    for (std::uint32_t round = 0;;) {
+      ASSIGN_OR_RETURN(const std::vector<store::ModelRecord> models, board.store().Models(run, round, kPage));
+      for (const store::ModelRecord& each : models) {
+        if (each.sha256 != sha256 || (found && each.created_unix_ns <= created_unix_ns)) continue;
+        found = {run, each.round};
+        created_unix_ns = each.created_unix_ns;
+      }
+      if (models.size() < kPage) break;
+      round = models.back().round + 1;
+    }
+  }
+  return found;
+}
+
+// The file is read on the server's thread, a piece at a time: it comes from the page cache or the disk as
+// fast as the reader takes it.
+http::HttpDownload DownloadOf(OpenModel model, const std::string& digest) {
+  auto open = std::make_shared<OpenModel>(std::move(model));
+  http::HttpDownload download;
+  download.bytes = open->record.file.bytes;
+  download.headers = {
+      {"Content-Disposition", fmt::format("attachment; filename=\"{}.safetensors\"", digest)}};
+  download.next = [open]() -> absl::StatusOr<std::string> {
+    std::string piece(std::min<std::uint64_t>(http::HttpDownload::kMostPieceBytes, open->file.remaining()),
+                      '\0');
+    ASSIGN_OR_RETURN(const std::size_t got, open->file.Read(piece.data(), piece.size()));
+    piece.resize(got);
+    return piece;
+  };
+  return download;
+}
+
+}  // namespace
+
+HttpOperations::HttpOperations(Coordinator& coordinator, access::AuditLog* audit, const runtime::Clock& clock)
+    : operations_(coordinator, audit), thread_(clock) {
+  thread_.Start("new runs", [] { return CommandThread::kNever; });
+}
+
+HttpOperations::~HttpOperations() { thread_.Stop(); }
+
+http::HttpAnswer HttpOperations::StartRun(const HttpRequest& request) {
+  const std::string check = request.Parameter("check");
+  if (!check.empty() && check != "true" && check != "false") {
+    return http::HttpProblem(400, "check: expected true or false");
+  }
+  absl::StatusOr<RunConfig> config = ParseRunConfig(request.body, kBodyName);
+  if (config.ok() && !config->model_file.empty()) {
+    config = absl::InvalidArgumentError(
+        "run: model: a file cannot be named here: leave the key out for a fresh model, or use `tributary run "
+        "start`");
+  }
+  if (!config.ok()) return http::HttpProblem(config.status());
+  if (check == "true") return http::HttpJson(wire::DumpJson({{"ok", true}}));
+  return HttpPending{[this, caller = access::CallerOf(request), text = request.body,
+                      config = *std::move(config)](HttpPending::Done done) {
+    if (++starts_ > kMostStarts) {
+      --starts_;
+      return done(http::HttpProblem(
+          absl::ResourceExhaustedError("too many runs are being started: come back later")));
+    }
+    thread_.Post([this, caller, text, config, done = std::move(done)] {
+      absl::StatusOr<std::string> model = FreshModel(config);
+      --starts_;
+      if (!model.ok()) return done(http::HttpProblem(model.status()));
+      operations_.Start(caller, text, *std::move(model), AnswerWith<v1::StartRunResponse>(done, 201));
+    });
+  }};
+}
+
+http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request) const {
+  const std::string digest = request.rest;
+  const bool hex = digest.size() == 64 && std::ranges::all_of(digest, [](char c) {
+                     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                   });
+  if (!hex) return http::HttpProblem(400, "the digest has 64 hexadecimal digits in lower case");
+  Coordinator& coordinator = operations_.coordinator();
+  const auto found = FindModel(coordinator.board(), absl::HexStringToBytes(digest));
+  if (!found.ok()) return http::HttpProblem(found.status());
+  if (!found->has_value()) {
+    return http::HttpProblem(404, "there is no model of this digest; GET /api/v1/models has them");
+  }
+  return HttpPending{[&coordinator, place = **found, digest](HttpPending::Done done) {
+    coordinator.OpenModelAfter(place.run, place.round,
+                               [digest, done = std::move(done)](absl::StatusOr<OpenModel> model) {
+                                 if (!model.ok()) return done(http::HttpProblem(model.status()));
+                                 done(DownloadOf(*std::move(model), digest));
+                               });
+  }};
+}
+
+http::HttpAnswer HttpOperations::RollBack(const HttpRequest& request) const {
+  const absl::StatusOr<std::uint32_t> round = ReadRound(request, "round", true);
+  if (!round.ok()) return http::HttpProblem(round.status());
+  const std::string run = request.Parameter("run");
+  if (run.empty()) return http::HttpProblem(400, "run: is required");
+  return HttpPending{[this, caller = access::CallerOf(request), run, round = *round](HttpPending::Done done) {
+    operations_.RollBack(caller, run, round, AnswerWith<v1::RollBackModelResponse>(std::move(done)));
+  }};
+}
+
+void HttpOperations::AddRoutes(http::HttpServer& server) {
+  server.Route({.method = HttpMethod::kPost,
+                .pattern = "/api/v1/runs",
+                .handler = [this](const HttpRequest& request) { return StartRun(request); },
+                .parameters = {"check"},
+                .body_bytes = kMostConfigBytes,
+                .content_types = {"application/toml"}});
+  const auto change = [&](HttpMethod method, std::string pattern, auto start) {
+    server.Route({.method = method,
+                  .pattern = std::move(pattern),
+                  .handler = [this, start](const HttpRequest& request) -> http::HttpAnswer {
+                    return HttpPending{[this, start, caller = access::CallerOf(request),
+                                        run = request.rest](HttpPending::Done done) {
+                      start(operations_, caller, run, std::move(done));
+                    }};
+                  }});
+  };
+  using Caller = access::Caller;
+  using Done = HttpPending::Done;
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/pause",
+         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
+           to.Pause(caller, run, AnswerWith<v1::PauseRunResponse>(std::move(done)));
+         });
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/resume",
+         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
+           to.Resume(caller, run, AnswerWith<v1::ResumeRunResponse>(std::move(done)));
+         });
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/stop",
+         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
+           to.Stop(caller, run, AnswerWith<v1::StopRunResponse>(std::move(done)));
+         });
+  change(HttpMethod::kDelete, "/api/v1/runs/{run}",
+         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
+           to.Delete(caller, run, AnswerWith<v1::DeleteRunResponse>(std::move(done)));
+         });
+  server.Route("/api/v1/models",
+               [this](const HttpRequest& request) -> http::HttpAnswer {
+                 const absl::StatusOr<std::uint32_t> from = ReadRound(request, "from_round", false);
+                 if (!from.ok()) return http::HttpProblem(from.status());
+                 v1::ListModelsRequest wanted;
+                 wanted.set_run(request.Parameter("run"));
+                 wanted.set_from_round(*from);
+                 const auto models = ListModels(operations_.coordinator().board(), wanted);
+                 return models.ok() ? http::HttpJson(wire::MessageJson(*models))
+                                    : http::HttpProblem(models.status());
+               },
+               {"run", "from_round"});
+  server.Route({.pattern = "/api/v1/models/{digest}.safetensors",
+                .handler = [this](const HttpRequest& request) { return ReadModel(request); }});
+  server.Route({.method = HttpMethod::kPost,
+                .pattern = "/api/v1/models/rollback",
+                .handler = [this](const HttpRequest& request) { return RollBack(request); },
+                .parameters = {"run", "round"}});
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,19 @@
+#include "core/learning/fresh_model.h"
+
+#include "core/nn/encoder/encoder_file.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+
+absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
+  nn::SelfSupervisedOptions options;
+  options.encoder = config.encoder;
+  options.seed = config.client.seed();
+  options.method =
+      config.client.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(options));
+  return nn::EncodeEncoder(*trainer);
+}
+
+}  // namespace tributary::learning

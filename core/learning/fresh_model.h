@@ -1,0 +1,15 @@
+// The first model of a run that names none.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/learning/run_config.h"
+
+namespace tributary::learning {
+
+// The run's encoder with parameters drawn from client.seed, as a safetensors file: the same run, the same
+// model. Takes some milliseconds. Errors: InvalidArgument for an encoder that cannot be.
+absl::StatusOr<std::string> FreshModel(const RunConfig& config);
+
+}  // namespace tributary::learning
