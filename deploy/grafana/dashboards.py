@@ -50,7 +50,7 @@ FLEET = [
           ("tributary_certificates_revoked", "{{instance}} revoked")),
     graph("Clock: estimated error", "s", ("tributary_clock_estimated_error_seconds", "{{instance}}")),
     graph("HTTP requests/s", "reqps", ("rate(tributary_http_requests_total[$__rate_interval])", "{{instance}}"),
-          ("rate(tributary_http_requests_rejected_total[$__rate_interval])", "{{instance}} rejected")),
+          ("sum by (instance) (rate(tributary_http_requests_rejected_total[$__rate_interval]))", "{{instance}} rejected")),
     graph("HTTP connections", "none", ("tributary_http_open_connections", "{{instance}}"), ("tributary_http_event_streams", "{{instance}} event streams")),
 ]
 
