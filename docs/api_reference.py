@@ -276,7 +276,7 @@ def openapi(messages, names):
             "servers": [{"url": "http://127.0.0.1:7480"}],
             "paths": paths(messages),
             "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"},
-                                               "session": {"type": "apiKey", "in": "cookie", "name": "tributary_session"}},
+                                               "session": {"type": "apiKey", "in": "cookie", "name": "tributary-session"}},
                            "schemas": {"Error": error, **{name: schema(messages, name) for name in names}}}}
 
 

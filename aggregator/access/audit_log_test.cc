@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/own_folder.h"
+
 namespace tributary::access {
 namespace {
 
@@ -35,7 +37,7 @@ class AuditLogTest : public ::testing::Test {
   }
 
   runtime::ManualClock clock_{1'700'000'000'123'000'000};
-  const std::string folder_ = (fs::temp_directory_path() / "tributary_audit_log_test").string();
+  const std::string folder_ = OwnFolder() + "audit";
   const std::string path_ = folder_ + "/audit.jsonl";
 };
 

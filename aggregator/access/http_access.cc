@@ -70,7 +70,7 @@ Caller CallerOf(const HttpRequest& request) {
 }
 
 std::string_view SessionCookieName(const HttpRequest& request) {
-  return request.peer != nullptr && request.peer->tls ? "__Host-tributary_session" : "tributary_session";
+  return request.peer != nullptr && request.peer->tls ? "__Host-tributary-session" : "tributary-session";
 }
 
 std::string CookieOf(const HttpRequest& request, std::string_view name) {

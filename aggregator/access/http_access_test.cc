@@ -91,7 +91,7 @@ class HttpAccessTest : public ::testing::Test {
   HttpRequest BySession(std::string_view route, const std::string& token) {
     HttpRequest request = Request(route);
     const std::string secret = sessions_.Open(ids_.at(token), kNowS).value();
-    request.headers["Cookie"] = "a=b; __Host-tributary_session=" + secret;
+    request.headers["Cookie"] = "a=b; __Host-tributary-session=" + secret;
     request.headers["Origin"] = "https://localhost:7480";
     return request;
   }
@@ -257,7 +257,7 @@ TEST_F(HttpAccessTest, ASessionEndsWithItsTokenItsTimeAndItsLogout) {
 
   HttpRequest other = BySession(route, "operating");
   EXPECT_EQ(Judge(other), 0);
-  sessions_.Close(CookieOf(other, "__Host-tributary_session"));
+  sessions_.Close(CookieOf(other, "__Host-tributary-session"));
   EXPECT_EQ(Judge(other), 401);
 
   const std::string secret = sessions_.Open("id", kNowS).value();

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/own_folder.h"
+
 namespace tributary::cli {
 namespace {
 
@@ -23,8 +25,7 @@ TEST(TokenLifetimeTest, IsHoursOrDaysUpToAYear) {
 
 class TokenFileTest : public ::testing::Test {
  protected:
-  TokenFileTest() { std::filesystem::create_directory(folder_); }
-  ~TokenFileTest() override { std::filesystem::remove_all(folder_); }
+  ~TokenFileTest() override { std::filesystem::remove(path_); }
 
   absl::Status AddToken(const std::string& name) const {
     const auto token = config::MakeToken(name, config::TokenRole::kViewer, 1, 2);
@@ -36,8 +37,7 @@ class TokenFileTest : public ::testing::Test {
     return facts.st_mode & 0777;
   }
 
-  const std::string folder_ = (std::filesystem::temp_directory_path() / "tributary_token_file_test").string();
-  const std::string path_ = folder_ + "/tokens.toml";
+  const std::string path_ = OwnFolder() + "tokens.toml";
 };
 
 TEST_F(TokenFileTest, IsReadableByItsOwnerOnlyUntilItsModeIsChanged) {

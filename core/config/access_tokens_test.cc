@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "tests/support/own_folder.h"
+
 namespace tributary::config {
 namespace {
 
@@ -82,7 +84,7 @@ TEST(AccessTokenTest, SaysEveryFaultWithItsLine) {
 }
 
 TEST(AccessTokenTest, TakesNoFileForNoTokensAndRefusesOneThatAnybodyMayWrite) {
-  const std::string path = (std::filesystem::temp_directory_path() / "tributary_access_tokens_test").string();
+  const std::string path = OwnFolder() + "tokens.toml";
   std::filesystem::remove(path);
   EXPECT_TRUE(TokenSet::Read(path)->tokens().empty());
   TokenSet set;

@@ -265,12 +265,12 @@ void HttpConnection::Handle() { Answer(route_->handler(request_)); }
 void HttpConnection::Answer(HttpAnswer answer) {
   if (auto* response = std::get_if<HttpResponse>(&answer)) return Send(std::move(*response));
   if (auto* download = std::get_if<HttpDownload>(&answer)) return Download(std::move(*download));
-  if (auto* pending = std::get_if<HttpPending>(&answer)) return Await(std::move(*pending));
+  if (auto* pending = std::get_if<HttpPending>(&answer)) return Await(*pending);
   Stream(std::move(std::get<HttpEventStream>(answer)));
 }
 
 // The timer keeps the connection alive meanwhile: the answer may never come.
-void HttpConnection::Await(HttpPending pending) {
+void HttpConnection::Await(const HttpPending& pending) {
   stream_.tcp().expires_never();
   const auto answered = std::make_shared<bool>(false);
   timer_.expires_after(service_.limits.patience);

@@ -89,7 +89,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void Handle();
   void Answer(HttpAnswer answer);
-  void Await(HttpPending pending);
+  void Await(const HttpPending& pending);
   void Send(HttpResponse response);
   void Download(HttpDownload download);
   void SendPiece();
