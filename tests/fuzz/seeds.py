@@ -371,7 +371,7 @@ SEEDS = {
     "flat_model_fuzz": model_files,
     "http_access_fuzz": lambda: {
         "token": b"Authorization:Bearer tributary_00000000_" + b"0" * 64, "count_cookies": fill(b"a=b;", b"Cookie:"),
-        "session": b"Cookie:tributary_session=" + b"0" * 64 + b"\nOrigin:http://localhost\nHost:localhost"},
+        "session": b"Cookie:tributary-session=" + b"0" * 64 + b"\nOrigin:http://localhost\nHost:localhost"},
     "http_message_fuzz": http_targets,
     "http_server_fuzz": http_requests,
     "idx_file_fuzz": idx,

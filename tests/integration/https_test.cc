@@ -251,7 +251,7 @@ TEST_F(HttpsTest, APageLogsInAndOut) {
             (json{{"name", "laptop-token"}, {"way", "token"}, {"role", "operator"}}));
   const std::string cookie = opened.headers["Set-Cookie"];
   for (const char* part :
-       {"__Host-tributary_session=", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Path=/"}) {
+       {"__Host-tributary-session=", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Path=/"}) {
     EXPECT_THAT(cookie, HasSubstr(part));
   }
   const std::string pair = cookie.substr(0, cookie.find(';'));
