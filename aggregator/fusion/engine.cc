@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/frame_check.h"
 #include "aggregator/fusion/subject_track.h"
+#include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 
 namespace tributary::fusion {
@@ -91,7 +92,9 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
   const SourceEntry& source = sources_[handle];
   std::optional<Refusal> fault = CheckShape(frame, config_, source.leaf_indices.size());
   // Before the epoch is judged: a clock that is far off has all its frames refused.
-  if (!fault) sources_[handle].status.frame_age_ns = now.unix_ns - config_.slot.StartNs(frame.epoch);
+  if (!fault) {
+    sources_[handle].status.frame_age_ns = runtime::ElapsedNs(config_.slot.StartNs(frame.epoch), now.unix_ns);
+  }
   if (!fault) fault = CheckEpoch(frame.epoch, now.unix_ns, config_);
   if (!fault && frame.subjects != source.last_subjects) fault = CheckDistinct(frame.subjects, scratch_);
   if (fault) return Refuse(handle, *std::move(fault));
