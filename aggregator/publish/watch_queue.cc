@@ -101,7 +101,17 @@ void WatchQueue::Push(const estimate::FusedSlot& slot) {
   Keep(slot, ring_[at]);
   bytes_ += BytesOfSlot(ring_[at]);
   ++size_;
+  if (bytes_ > kMostBytes) FreeSent();
   if (bytes_ > kMostBytes) KeepNewest();
+}
+
+void WatchQueue::FreeSent() {
+  for (std::size_t i = size_; i < kCapacity; ++i) {
+    const std::size_t at = (first_ + i) % kCapacity;
+    if (at >= ring_.size()) continue;
+    bytes_ -= BytesOfSlot(ring_[at]);
+    ring_[at] = {};
+  }
 }
 
 void WatchQueue::KeepNewest() {

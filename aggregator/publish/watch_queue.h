@@ -54,6 +54,7 @@ class WatchQueue {
   bool IsDue(std::int64_t now_unix_ns);
   void SkipHeld();
   void Keep(const estimate::FusedSlot& slot, estimate::FusedSlot& place) const;
+  void FreeSent();
   void KeepNewest();
   void Skip(std::size_t slots) {
     skipped_ += slots;
