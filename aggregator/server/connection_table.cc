@@ -219,12 +219,15 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
     const auto found = now.find(each.number);
     if (found == now.end()) continue;
     const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
+    const std::uint64_t answers =
+        each.pulse->sent.load(std::memory_order_relaxed) * limits_.unheard_bytes_per_sent;
+    const std::uint64_t unanswered = found->second - std::min(answers, found->second);
     each.heard_received = std::exchange(each.seen_heard, heard) != heard
-                              ? found->second
-                              : std::min(each.heard_received + limits_.unheard_bytes_per_look, found->second);
+                              ? unanswered
+                              : std::min(each.heard_received + limits_.unheard_bytes_per_look, unanswered);
     const std::uint64_t uploads = each.pulse->uploads.load(std::memory_order_relaxed);
     const std::uint64_t allowed = limits_.unheard_bytes + uploads * limits_.unheard_bytes_of_upload;
-    if (found->second <= each.heard_received + allowed) continue;
+    if (unanswered <= each.heard_received + allowed) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
   }
   return cut;

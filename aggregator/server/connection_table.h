@@ -102,6 +102,9 @@ struct ConnectionLimits {
   // As many more at each look, four times a second: a connection that waits sends a ping of 39 bytes every
   // other second.
   std::uint64_t unheard_bytes_per_look = 16;
+  // As many more for each message to a watcher. It answers with window updates of the stream and of the
+  // connection, 13 bytes each.
+  std::uint64_t unheard_bytes_per_sent = 32;
   // No new connection from the address of a connection that was cut for its calls, for so long. A flood costs
   // the fusing thread some ten milliseconds before it is cut: it must not come back at once.
   std::int64_t quarantine_s = 10;
@@ -113,9 +116,10 @@ struct Socket {
   std::uint64_t inode = 0;
 };
 
-// What comes of a connection's bytes. Any thread counts.
+// What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
   std::atomic<std::uint64_t> heard = 0;  // calls and messages
+  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher
   std::atomic<std::size_t> uploads = 0;  // open calls that may send large messages
 };
 
@@ -198,9 +202,9 @@ class ConnectionTable {
   // Those with these numbers, to cut, and the others of their peers that neither report nor upload: a flood
   // comes by many connections, and what each has sent takes gRPC milliseconds.
   std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
-  // Call four times a second; `received`: bytes in all, without answers to what was sent. Those to cut, for
-  // they have sent more than one message since something was last heard of them: nothing else ends a header
-  // that grows slowly.
+  // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than one
+  // message since something was last heard of them, without what answers the messages sent to them: nothing
+  // else ends a header that grows slowly.
   std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.

@@ -398,6 +398,22 @@ TEST_F(ConnectionTableTest, LeavesWhoSendsPingsAlone) {
   }
 }
 
+// It reads two thousand slots a second for a minute and asks for nothing else.
+TEST_F(ConnectionTableTest, LeavesWatchersAlone) {
+  constexpr std::uint64_t kSlotsPerLook = 500;
+  constexpr std::uint64_t kWindowUpdates = 26;  // of the stream and of the connection, for each slot
+  AddSpeaking("192.0.2.1:1");
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  std::uint64_t received = 1'000;
+  for (int look = 0; look < 240; ++look) {
+    pulse->sent += kSlotsPerLook;
+    received += kSlotsPerLook * kWindowUpdates;
+    ASSERT_TRUE(table_.TakeUnheard([&](Socket) { return received; }).empty()) << look;
+  }
+  received += kSlotsPerLook * 240 * 6 + ConnectionLimits().unheard_bytes + 240 * 16 + 1'001;
+  EXPECT_EQ(table_.TakeUnheard([&](Socket) { return received; }).size(), 1u) << "a header behind the slots";
+}
+
 // A header that grows slowly.
 TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
   AddSpeaking("192.0.2.1:1");

@@ -30,6 +30,10 @@ class CountedCall {
   void CountMessage() {
     if (pulse_ != nullptr) pulse_->heard.fetch_add(1, std::memory_order_relaxed);
   }
+  // A message goes to its watcher, who answers by itself. Any thread.
+  void CountSent() {
+    if (pulse_ != nullptr) pulse_->sent.fetch_add(1, std::memory_order_relaxed);
+  }
   // It may send large messages, as long as it is open.
   void CountAsUpload();
   const std::shared_ptr<ConnectionPulse>& pulse() const { return pulse_; }

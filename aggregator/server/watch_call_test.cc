@@ -95,13 +95,14 @@ class Reader {
 
 class WatchCallTest : public ::testing::Test {
  protected:
-  WatchCallTest() {
+  explicit WatchCallTest(const ConnectionLimits& limits = {}) {
     fusion::SiteConfig config;
     config.name = "lab";
     config.leaves = {"north"};
     state_.sites.Add(*fusion::FusionEngine::Create(config), "", metrics_);
     IngestOptions options;
     options.listen = "127.0.0.1:0";
+    options.connections = limits;
     server_ = *IngestServer::Start(options, state_);
   }
 
@@ -130,6 +131,28 @@ TEST_F(WatchCallTest, EveryLaterBurstArrivesWhole) {
     Publish(Slots(100 * (burst + 1), 5, 200));
     ASSERT_EQ(reader.Await(5 * (burst + 1)).size(), 5 * (burst + 1)) << "burst " << burst;
   }
+}
+
+// Connections may send half a kilobyte that nothing is heard of.
+class WatchCallOfTerseTest : public WatchCallTest {
+ protected:
+  static constexpr ConnectionLimits kTerse{.unheard_bytes = 512, .unheard_bytes_per_look = 0};
+  WatchCallOfTerseTest() : WatchCallTest(kTerse) {}
+};
+
+// It answers each slot with window updates, here 26 kB of them.
+TEST_F(WatchCallOfTerseTest, ReadersOfManySlotsAreNotTakenForAttackers) {
+  constexpr std::size_t kSlots = 1'000;
+  Reader reader(server_->port());
+  ASSERT_TRUE(reader.AwaitOpen());
+  for (std::size_t read = 1; read <= kSlots; ++read) {
+    Publish(Slots(100 + read, 1));
+    ASSERT_EQ(reader.Await(read).size(), read);
+  }
+  // The door has looked at all of it.
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  Publish(Slots(101 + kSlots, 1));
+  EXPECT_EQ(reader.Await(kSlots + 1).size(), kSlots + 1);
 }
 
 }  // namespace
