@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 
 #include "aggregator/publish/readiness.h"
@@ -46,8 +47,9 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state) {
                [&state](const http::HttpRequest& request) { return NodesPage(state, request); },
                {"site", "after_site", "after_node", "limit"});
   server.Route("/api/v1/events",
-               [&sites, start = fmt::format("{:x}", state.clock.UnixNs())](const http::HttpRequest& request) {
-                 return WatchEvents(sites, start, request);
+               [&sites, start = fmt::format("{:x}", state.clock.UnixNs()),
+                texts = std::make_shared<SlotText>()](const http::HttpRequest& request) {
+                 return WatchEvents(sites, start, texts, request);
                },
                {"site", "rate_hz", "subjects", "contributions", "truth"});
 }

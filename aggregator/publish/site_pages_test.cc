@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "aggregator/fusion/fusion_fixture.h"
 #include "aggregator/publish/slot_events.h"
@@ -50,7 +52,7 @@ class SitePagesTest : public fusion::FusionFixture {
   http::HttpAnswer Watch(const std::string& query, const std::string& last_event_id = "") {
     http::HttpRequest request = Asked("/api/v1/events?" + query);
     if (!last_event_id.empty()) request.headers["last-event-id"] = last_event_id;
-    return WatchEvents(state_.sites, kStart, request);
+    return WatchEvents(state_.sites, kStart, texts_, request);
   }
   static int StatusOf(const http::HttpAnswer& answer) {
     const auto* const response = std::get_if<http::HttpResponse>(&answer);
@@ -73,6 +75,7 @@ class SitePagesTest : public fusion::FusionFixture {
   AggregatorState state_{.clock = clock_};
   Site* hall_ = nullptr;
   estimate::Epoch epoch_ = kEpoch;
+  std::shared_ptr<SlotText> texts_ = std::make_shared<SlotText>();
 };
 
 TEST_F(SitePagesTest, SitesComeInPages) {
@@ -221,6 +224,20 @@ TEST_F(SitePagesTest, EventsCarryWhatIsAskedFor) {
   EXPECT_EQ(event["contributions"]["contributions"].size(), 4u);
   auto plain = Watch("site=hall");
   EXPECT_FALSE(json::parse(Next(plain).data).contains("truth"));
+}
+
+TEST_F(SitePagesTest, ReadersOfWholeSlotsShareOneTextAndOthersHaveTheirs) {
+  std::vector<http::HttpAnswer> readers;
+  for (int i = 0; i < 10; ++i) readers.push_back(Watch("site=hall"));
+  http::HttpAnswer one_subject = Watch("site=hall&subjects=1");
+  for (float x = 1; x <= 3; ++x) {
+    Publish({x, x});
+    const http::HttpEvent first = Next(readers.front());
+    EXPECT_EQ(json::parse(first.data)["slot"]["means"][0], x);
+    for (std::size_t i = 1; i < readers.size(); ++i) EXPECT_EQ(Next(readers[i]).data, first.data);
+    EXPECT_EQ(json::parse(Next(one_subject).data)["slot"]["subjects"].size(), 1u);
+  }
+  EXPECT_EQ(texts_->printed(), 3u);
 }
 
 TEST_F(SitePagesTest, RefusesWhatAReaderCannotHave) {

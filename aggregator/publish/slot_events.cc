@@ -62,35 +62,51 @@ std::uint64_t SeenBefore(const std::string& start, std::string_view id) {
 // One reader of a site.
 class Reader {
  public:
-  Reader(const Site& site, std::string start, std::uint64_t seen, std::unique_ptr<SlotView> view, bool truth)
-      : site_(site), start_(std::move(start)), seen_(seen), view_(std::move(view)), truth_(truth) {
+  // `texts`: for a reader of whole slots, which shares them; null for one that asks for something of its own.
+  Reader(const Site& site, std::string start, std::uint64_t seen, std::unique_ptr<SlotView> view, bool truth,
+         std::shared_ptr<SlotText> texts)
+      : site_(site),
+        start_(std::move(start)),
+        seen_(seen),
+        view_(std::move(view)),
+        truth_(truth),
+        texts_(std::move(texts)) {
     wire::DescriptionToWire(site_.description(), response_);
   }
 
   std::optional<http::HttpEvent> Next() {
     const std::optional<BoardSlot> latest = site_.board().LatestAfter(seen_);
     if (!latest) return std::nullopt;
-    view_->Write(latest->slot, response_);
-    response_.set_skipped_slots(latest->skipped);
-    response_.clear_truth();
-    const std::shared_ptr<const SiteAccount> account = site_.account();
-    if (truth_ && account->truth) AddTruth(account->truth, site_.description().slot, response_);
-    return http::HttpEvent{wire::MessageJson(response_), IdOf(start_, latest->number)};
+    const std::string id = IdOf(start_, latest->number);
+    if (texts_ == nullptr) return http::HttpEvent{Print(*latest), id};
+    return http::HttpEvent{texts_->Get(site_, truth_, {latest->number, latest->skipped},
+                                       [this, &latest] { return Print(*latest); }),
+                           id};
   }
 
  private:
+  std::string Print(const BoardSlot& latest) {
+    view_->Write(latest.slot, response_);
+    response_.set_skipped_slots(latest.skipped);
+    response_.clear_truth();
+    const std::shared_ptr<const SiteAccount> account = site_.account();
+    if (truth_ && account->truth) AddTruth(account->truth, site_.description().slot, response_);
+    return wire::MessageJson(response_);
+  }
+
   const Site& site_;
   const std::string start_;
   std::uint64_t seen_;
   const std::unique_ptr<SlotView> view_;
   const bool truth_;
+  const std::shared_ptr<SlotText> texts_;
   v1::WatchResponse response_;  // reused
 };
 
 }  // namespace
 
 http::HttpAnswer WatchEvents(const SiteTable& sites, const std::string& start,
-                             const http::HttpRequest& request) {
+                             const std::shared_ptr<SlotText>& texts, const http::HttpRequest& request) {
   const std::string name = request.Parameter("site");
   // With one site there is nothing to choose.
   Site* const site = name.empty() && sites.all().size() == 1 ? sites.all().front().get() : sites.Find(name);
@@ -101,6 +117,7 @@ http::HttpAnswer WatchEvents(const SiteTable& sites, const std::string& start,
     return http::HttpProblem(
         400, fmt::format("truth: site \"{}\" has none; set truth in its [[site]]", site->name()));
   }
+  const bool whole = query->selection.subjects.empty() && !query->selection.contributions;
   absl::StatusOr<std::unique_ptr<SlotView>> view =
       SlotView::Create(site->engine(), std::move(query->selection));
   if (!view.ok()) {
@@ -109,7 +126,8 @@ http::HttpAnswer WatchEvents(const SiteTable& sites, const std::string& start,
   }
   // std::function wants what can be copied.
   const auto reader = std::make_shared<Reader>(
-      *site, start, SeenBefore(start, request.Header("last-event-id")), *std::move(view), query->truth);
+      *site, start, SeenBefore(start, request.Header("last-event-id")), *std::move(view), query->truth,
+      whole ? texts : nullptr);
   http::HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / query->rate_hz));
   stream.next = [reader] { return reader->Next(); };

@@ -93,6 +93,11 @@ std::string HostOf(const asio::ip::address& address) {
   return {bytes.begin(), bytes.begin() + 8};
 }
 
+std::chrono::steady_clock::time_point NextTick(std::chrono::steady_clock::time_point now,
+                                               std::chrono::steady_clock::duration interval) {
+  return now + interval - now.time_since_epoch() % interval;
+}
+
 HttpConnection::HttpConnection(HttpService& service, asio::ip::tcp::socket socket,
                                std::shared_ptr<asio::ssl::context> tls)
     : service_(service),
@@ -302,6 +307,7 @@ void HttpConnection::Send(HttpResponse response) {
   response_->set(bhttp::field::content_type, response.content_type);
   response_->set(bhttp::field::cache_control, "no-store");
   response_->set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : service_.headers) response_->set(name, value);
   for (const auto& [name, value] : response.headers) response_->set(name, value);
   response_->keep_alive(keep_alive_);
   const std::size_t length = response.body.size();
@@ -365,7 +371,6 @@ void HttpConnection::Stream(HttpEventStream events) {
   if (head_) return Send({200, "text/event-stream", ""});
   events_ = std::move(events);
   events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
-  next_event_ = std::chrono::steady_clock::now();
   ++service_.counters.open_streams;
   service_.counters.CountAnswer(200);
   // The end of the connection ends the response: no length, no chunks.
@@ -381,8 +386,7 @@ void HttpConnection::WriteEvent(std::string text) {
 
 void HttpConnection::WaitForEvent() {
   stream_.tcp().expires_never();
-  // On the grid of the interval, unless the reader is already late.
-  next_event_ = std::max(next_event_ + events_->interval, std::chrono::steady_clock::now());
+  next_event_ = NextTick(std::chrono::steady_clock::now(), events_->interval);
   NextEvent();
 }
 
@@ -406,7 +410,7 @@ void HttpConnection::NextEvent() {
     return WriteEvent(fmt::format("{}data: {}\n\n", id, event->data));
   }
   if (now - last_write_ > kKeepAlive) return WriteEvent(":\n\n");
-  next_event_ = std::max(next_event_ + events_->interval, now + kMinInterval);
+  next_event_ = NextTick(now, events_->interval);
   NextEvent();
 }
 

@@ -16,6 +16,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/http/http_limits.h"
 #include "core/http/http_message.h"
@@ -49,6 +51,7 @@ struct HttpService {
   const HttpLimits limits;
   HttpRoutes routes;
   HttpGate gate;  // null: everything is admitted
+  std::vector<std::pair<std::string, std::string>> headers;  // of every answer but streams and downloads
   HttpCounters counters;
   std::size_t sending_bytes = 0;
   std::map<std::string, std::size_t> of_address;  // open connections
@@ -59,6 +62,11 @@ struct HttpService {
 // The part of an address that one host commands: IPv4, or the 64 bits of an IPv6 network. Empty for the
 // loopback, whose users share the machine anyway.
 std::string HostOf(const boost::asio::ip::address& address);
+
+// The next moment that is a multiple of the interval. Streams of one interval share these moments: their
+// readers get the same event, which its source then prints once.
+std::chrono::steady_clock::time_point NextTick(std::chrono::steady_clock::time_point now,
+                                               std::chrono::steady_clock::duration interval);
 
 // Request, response, request … or request, events. Its pending operation keeps it alive.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {

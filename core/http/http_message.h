@@ -94,8 +94,9 @@ struct HttpEvent {
   std::string id = {};  // a reader that connects again sends it in the header Last-Event-ID; empty: none
 };
 
-// Server-sent events: every `interval`, `next` returns one event or nothing. The server does not call it
-// while the client still reads the previous event, so a slow reader gets the latest.
+// Server-sent events: every `interval`, `next` returns one event or nothing. Streams of the same interval are
+// asked at the same moments. The server does not ask while the client still reads the previous event, so a
+// slow reader gets the latest.
 struct HttpEventStream {
   std::chrono::microseconds interval{100'000};
   std::function<std::optional<HttpEvent>()> next;

@@ -46,6 +46,10 @@ void HttpServer::Route(HttpRoute route) { service_->routes.Add(std::move(route))
 
 std::vector<std::string> HttpServer::Routes() const { return service_->routes.Names(); }
 
+void HttpServer::AddHeader(std::string name, std::string value) {
+  service_->headers.emplace_back(std::move(name), std::move(value));
+}
+
 void HttpServer::SetGate(HttpGate gate) { service_->gate = std::move(gate); }
 
 void HttpServer::SetTls(config::TlsSource tls) {

@@ -40,6 +40,8 @@ class HttpServer {
   // "GET /metrics": all of them.
   std::vector<std::string> Routes() const;
 
+  // A field of the header of every answer but streams and downloads, such as a version.
+  void AddHeader(std::string name, std::string value);
   // Asked before the body of a request is read, and again while its event stream is open: nothing admits it,
   // a response refuses it. May note in `request.caller` who asks. Without a gate everything is admitted.
   void SetGate(std::function<std::optional<HttpResponse>(HttpRequest& request)> gate);

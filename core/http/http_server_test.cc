@@ -87,6 +87,14 @@ TEST(HttpMessageTest, RefusesWhatIsNoTarget) {
   }
 }
 
+TEST(HttpStreamTickTest, StreamsThatBeganAtDifferentTimesTickTogether) {
+  using std::chrono::milliseconds;
+  using Time = std::chrono::steady_clock::time_point;
+  const auto next = [](int now_ms) { return NextTick(Time(milliseconds(now_ms)), milliseconds(50)); };
+  for (const int now_ms : {1000, 1001, 1049}) EXPECT_EQ(next(now_ms), Time(milliseconds(1050))) << now_ms;
+  EXPECT_EQ(next(1050), Time(milliseconds(1100))) << "never the present: a stream would be asked twice";
+}
+
 // A server on a free port, and a raw connection to it.
 class HttpServerTest : public ::testing::Test {
  protected:
