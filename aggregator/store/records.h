@@ -28,6 +28,12 @@ struct ModelRecord {
   FileFacts strategy_state;  // with an empty name: there is none
 };
 
+// A model among those of all runs.
+struct PlacedModel {
+  std::string run;
+  ModelRecord model;
+};
+
 // An accepted update of the present round.
 struct SubmissionRecord {
   std::string node;

@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
     RETURN_IF_ERROR(CheckNewStore(folder));
     RETURN_IF_ERROR(CreateTables(database));
   }
+  RETURN_IF_ERROR(AddIndexes(database));
   auto store =
       std::unique_ptr<Store>(new Store(folder, std::move(lock), std::move(database), std::move(hook)));
   RETURN_IF_ERROR(store->CheckFiles());

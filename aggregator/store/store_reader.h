@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ class StoreReader {
   // Ascending by round, from the first one at or after `round`.
   absl::StatusOr<std::vector<ModelRecord>> Models(std::string_view run, std::uint32_t round,
                                                   std::size_t count) const;
+  // The newest one with these parameters, of any run; nothing: there is none. By an index: it takes as long
+  // with many models as with few.
+  absl::StatusOr<std::optional<PlacedModel>> NewestModel(std::string_view sha256) const;
 
  private:
   explicit StoreReader(Database database) : database_(std::move(database)) {}

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "aggregator/store/store_folder.h"
 
 namespace tributary::store {
 namespace {
@@ -82,6 +84,40 @@ TEST_F(StoreReaderTest, GivesModelsFromARoundOn) {
   ASSERT_EQ(models->size(), 2u);
   EXPECT_EQ(models->front().round, 1u);
   EXPECT_EQ(models->back().round, 3u);
+}
+
+TEST_F(StoreReaderTest, FindsTheNewestModelOfADigestAmongAllRuns) {
+  const auto place = [this](const std::string& sha256) {
+    const auto found = reader_->NewestModel(sha256);
+    if (!found.ok()) return std::string(found.status().message());
+    return *found ? (*found)->run + " " + std::to_string((*found)->model.round) : std::string("none");
+  };
+  ModelRecord later = Model(0);
+  later.created_unix_ns = 11;
+  auto file = *store_->NewModel("s", 0);
+  ASSERT_TRUE(store_->AddRun({"s", "config", "begun", 1, 0}, later, std::move(file)).ok());
+  EXPECT_EQ(place(later.sha256), "s 0");
+  ASSERT_TRUE(store_->DeleteRun("s").ok());
+  EXPECT_THAT(place(later.sha256), ::testing::StartsWith("r "));
+  EXPECT_EQ(place(std::string(32, 'n')), "none");
+  EXPECT_EQ(place(""), "none");
+}
+
+TEST_F(StoreReaderTest, AStoreOfAnEarlierReleaseGetsTheIndexOfDigests) {
+  const auto indexed = [this] {
+    auto database = *Database::OpenToRead(folder_ + "/" + std::string(kDatabase));
+    const auto plan = *database.Query([](const Row& row) { return row.Bytes(3); },
+                                      "EXPLAIN QUERY PLAN SELECT run FROM model WHERE sha256 = x'00' "
+                                      "ORDER BY created_unix_ns DESC LIMIT 1");
+    return plan.size() == 1 && plan[0].find("model_of_digest") != std::string::npos;
+  };
+  EXPECT_TRUE(indexed());
+  reader_.reset();
+  store_.reset();
+  ASSERT_TRUE(Database::Open(folder_ + "/" + std::string(kDatabase))->Execute("DROP INDEX model_of_digest").ok());
+  ASSERT_FALSE(indexed());
+  store_ = *Store::Open(folder_);
+  EXPECT_TRUE(indexed());
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ CREATE INDEX history_committed ON history (run, number) WHERE committed = 1;
 CREATE INDEX history_evaluated ON history (run, number) WHERE evaluated = 1;
 )";
 
+// Added to format 2 later; a release that does not know them keeps them up to date all the same.
+constexpr const char* kIndexes =
+    "CREATE INDEX IF NOT EXISTS model_of_digest ON model (sha256, created_unix_ns)";
+
 // 0 if there is no row.
 absl::StatusOr<std::int64_t> FirstNumber(Database& database, std::string_view sql) {
   ASSIGN_OR_RETURN(const std::vector<std::int64_t> numbers,
@@ -62,6 +66,8 @@ absl::StatusOr<bool> HasTables(Database& database) {
 absl::Status CreateTables(Database& database) {
   return database.Transact([&database] { return database.Execute(kTables); });
 }
+
+absl::Status AddIndexes(Database& database) { return database.Execute(kIndexes); }
 
 FileFacts ReadFacts(const Row& row, int column) {
   return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};

@@ -15,6 +15,9 @@ absl::StatusOr<bool> HasTables(Database& database);
 // In an empty database.
 absl::Status CreateTables(Database& database);
 
+// Adds the indexes that are missing: an earlier release did not know all of them.
+absl::Status AddIndexes(Database& database);
+
 // From three columns: file, bytes, crc32c.
 FileFacts ReadFacts(const Row& row, int column);
 

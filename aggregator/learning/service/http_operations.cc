@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -49,32 +47,6 @@ absl::StatusOr<std::uint32_t> ReadRound(const HttpRequest& request, const std::s
   if (absl::SimpleAtoi(text, &round)) return round;
   return absl::InvalidArgumentError(fmt::format("{}: expected an integer from 0 to {}, found \"{}\"", key,
                                                 std::numeric_limits<std::uint32_t>::max(), text));
-}
-
-struct ModelPlace {
-  std::string run;
-  std::uint32_t round = 0;
-};
-
-// The newest model of these parameters; nothing: there is none.
-absl::StatusOr<std::optional<ModelPlace>> FindModel(const RunBoard& board, std::string_view sha256) {
-  constexpr std::size_t kPage = 1'000;
-  std::optional<ModelPlace> found;
-  std::int64_t created_unix_ns = 0;
-  for (const auto& record : board.Runs()) {
-    const std::string& run = record->run.name();
-    for (std::uint32_t round = 0;;) {
-      ASSIGN_OR_RETURN(const std::vector<store::ModelRecord> models, board.store().Models(run, round, kPage));
-      for (const store::ModelRecord& each : models) {
-        if (each.sha256 != sha256 || (found && each.created_unix_ns <= created_unix_ns)) continue;
-        found = {run, each.round};
-        created_unix_ns = each.created_unix_ns;
-      }
-      if (models.size() < kPage) break;
-      round = models.back().round + 1;
-    }
-  }
-  return found;
 }
 
 // The file is read on the server's thread, a piece at a time: it comes from the page cache or the disk as
@@ -140,13 +112,14 @@ http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request) const {
                    });
   if (!hex) return http::HttpProblem(400, "the digest has 64 hexadecimal digits in lower case");
   Coordinator& coordinator = operations_.coordinator();
-  const auto found = FindModel(coordinator.board(), absl::HexStringToBytes(digest));
+  const auto found = coordinator.board().store().NewestModel(absl::HexStringToBytes(digest));
   if (!found.ok()) return http::HttpProblem(found.status());
   if (!found->has_value()) {
     return http::HttpProblem(404, "there is no model of this digest; GET /api/v1/models has them");
   }
-  return HttpPending{[&coordinator, place = **found, digest](HttpPending::Done done) {
-    coordinator.OpenModelAfter(place.run, place.round,
+  return HttpPending{[&coordinator, run = (*found)->run, round = (*found)->model.round,
+                      digest](HttpPending::Done done) {
+    coordinator.OpenModelAfter(run, round,
                                [digest, done = std::move(done)](absl::StatusOr<OpenModel> model) {
                                  if (!model.ok()) return done(http::HttpProblem(model.status()));
                                  done(DownloadOf(*std::move(model), digest));
