@@ -15,6 +15,7 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+UNBUILT = b'content="development"'  # of <meta name="tributary-page">: the page's own build
 
 
 def literal(data):
@@ -41,13 +42,17 @@ def main():
         if path.suffix not in TYPES:
             sys.exit(f"{path}: no content type is known for it; see TYPES in {sys.argv[0]}")
         data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()[:32]
+        # The names of the other files have digests of their own, so that this one names the whole build.
+        if path.name == "index.html":
+            data = data.replace(UNBUILT, f'content="{digest}"'.encode())
         packed = gzip.compress(data, 9, mtime=0)
         if len(packed) >= len(data):
             packed = b""
         name = path.relative_to(folder).as_posix()
         arrays += [view(f"kPlain{number}", data), view(f"kGzip{number}", packed)]
         rows.append(f'    {{"/{"" if name == "index.html" else name}", "{TYPES[path.suffix]}",\n'
-                    f'     "{hashlib.sha256(data).hexdigest()[:32]}",\n'
+                    f'     "{digest}",\n'
                     f"     {{kPlain{number}, sizeof(kPlain{number}) - 1}}, {{kGzip{number}, sizeof(kGzip{number}) - 1}}}},")
     text = "\n".join([
         "// Written by embed.py.", '#include "aggregator/publish/page.h"', "", "namespace tributary::publish {", "namespace {", "",

@@ -74,6 +74,11 @@ OPERATIONS = (
     ("post", "rollBackModel", "/api/v1/models/rollback", "RollBackModelResponse", ROLLBACK_PARAMETERS,
      "tributary model rollback", "Goes on from an earlier model"),
 )
+SESSION = (  # method, operation, meaning, status
+    ("get", "getCaller", "Who asks, and what that one may do", "200"),
+    ("post", "openSession", "With a bearer token: opens a session, whose cookie speaks for the token", "200"),
+    ("delete", "closeSession", "Ends the session of the cookie", "204"),
+)
 COMMANDS = (  # that print a message which HTTP does not have
     ("tributary run watch", "WatchRunResponse"),
 )
@@ -213,6 +218,8 @@ def overview(messages):
     text += "| `GET /api/v1/models/{digest}.safetensors` | The newest model with this SHA-256, in hexadecimal | |\n"
     for command, answer in COMMANDS:
         text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
+    for method, _, meaning, _ in SESSION:
+        text += f"| `{method.upper()} /api/v1/session` | {meaning}{': [Caller](#caller)' if method != 'delete' else '; 204'} | |\n"
     text += "\n| request | parameter | type | meaning |\n|---|---|---|---|\n"
     for path, source in [(route[1], route[3]) for route in ROUTES] + [(each[2], each[4]) for each in OPERATIONS]:
         for name, schema, meaning in query_parameters(messages, path, source):
@@ -245,6 +252,15 @@ def operation(messages, route):
     return {"operationId": name, "summary": meaning, "parameters": parameters, "responses": responses}
 
 
+def session():
+    made = {}
+    for method, name, meaning, status in SESSION:
+        content = {"content": {"application/json": {"schema": reference("Caller")}}} if status == "200" else {}
+        made[method] = {"operationId": name, "summary": meaning, "responses": {status: {"description": meaning, **content}}}
+    made["post"]["security"] = [{"token": []}]
+    return made
+
+
 def paths(messages):
     found = {route[1]: {"get": operation(messages, route)} for route in ROUTES}
     for method, *route in OPERATIONS:
@@ -254,6 +270,7 @@ def paths(messages):
             made["responses"]["201"] = made["responses"]["200"]
         made["security"] = [{"token": []}, {"session": []}]
         found.setdefault(route[1], {})[method] = made
+    found["/api/v1/session"] = session()
     return found
 
 
@@ -270,6 +287,8 @@ def schema(messages, name):
 def openapi(messages, names):
     text = {"type": "string"}
     error = {"type": "object", "required": ["code", "error"], "properties": {"code": text, "error": text}}
+    role = {"type": "string", "enum": ["", "viewer", "operator"]}
+    caller = {"type": "object", "required": ["name", "way", "role"], "properties": {"name": text, "way": text, "role": role}}
     about = "Written by docs/api_reference.py from proto/tributary/v1. Rules and errors: docs/api.md."
     return {"openapi": "3.0.3",
             "info": {"title": "Tributary aggregator", "version": "v1", "description": about},
@@ -277,7 +296,7 @@ def openapi(messages, names):
             "paths": paths(messages),
             "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"},
                                                "session": {"type": "apiKey", "in": "cookie", "name": "tributary-session"}},
-                           "schemas": {"Error": error, **{name: schema(messages, name) for name in names}}}}
+                           "schemas": {"Error": error, "Caller": caller, **{name: schema(messages, name) for name in names}}}}
 
 
 def main():

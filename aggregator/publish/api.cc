@@ -46,12 +46,11 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state) {
   server.Route("/api/v1/nodes",
                [&state](const http::HttpRequest& request) { return NodesPage(state, request); },
                {"site", "after_site", "after_node", "limit"});
-  server.Route("/api/v1/events",
-               [&sites, start = fmt::format("{:x}", state.clock.UnixNs()),
-                texts = std::make_shared<SlotText>()](const http::HttpRequest& request) {
-                 return WatchEvents(sites, start, texts, request);
-               },
-               {"site", "rate_hz", "subjects", "contributions", "truth"});
+  server.Route(
+      "/api/v1/events",
+      [&sites, start = fmt::format("{:x}", state.clock.UnixNs()), texts = std::make_shared<SlotText>()](
+          const http::HttpRequest& request) { return WatchEvents(sites, start, texts, request); },
+      {"site", "rate_hz", "subjects", "contributions", "truth"});
 }
 
 }  // namespace tributary::publish

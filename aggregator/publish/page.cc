@@ -73,6 +73,9 @@ void AddPageRoutes(http::HttpServer& server, std::span<const PageFile> files) {
     }
     return http::HttpProblem(404, "the page has no such file: load it again");
   };
+  for (const PageFile& file : files) {
+    if (file.path == "/") server.AddHeader("Tributary-Page", std::string(file.digest));
+  }
   server.Route("/", serve);
   server.Route("/assets/", serve);
 }

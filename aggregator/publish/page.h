@@ -11,7 +11,7 @@ namespace tributary::publish {
 struct PageFile {
   std::string_view path;  // "/": the page; others are below /assets/ and have a digest in their name
   std::string_view content_type;
-  std::string_view digest;  // of `plain`, hexadecimal
+  std::string_view digest;  // of what was built, hexadecimal; that of "/" names the build
   std::string_view plain;
   std::string_view gzip;  // empty: not smaller
 };
@@ -20,7 +20,8 @@ struct PageFile {
 std::span<const PageFile> PageFiles();
 
 // Serves the files, compressed for whom accepts that, with headers that let the browser load nothing from
-// elsewhere and run no inline script. `files` outlive the server.
+// elsewhere and run no inline script. Every answer of the server names the build in the header
+// Tributary-Page: a page of another build then asks to be loaded again. `files` outlive the server.
 void AddPageRoutes(http::HttpServer& server, std::span<const PageFile> files);
 
 }  // namespace tributary::publish

@@ -49,6 +49,12 @@ TEST_F(PageTest, LetsTheBrowserLoadNothingFromElsewhere) {
   EXPECT_THAT(answer, Not(HasSubstr("unsafe")));
 }
 
+TEST_F(PageTest, EveryAnswerNamesTheBuildOfThePage) {
+  for (const char* path : {"/", "/assets/a-1234.js", "/assets/none.js", "/nowhere"}) {
+    EXPECT_THAT(Get(path), HasSubstr("\r\nTributary-Page: d1\r\n")) << path;
+  }
+}
+
 TEST_F(PageTest, CompressesForWhomAcceptsThat) {
   EXPECT_THAT(Get("/"), HasSubstr("\r\n\r\n<p>plain"));
   EXPECT_THAT(Get("/"), Not(HasSubstr("Content-Encoding")));

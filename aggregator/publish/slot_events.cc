@@ -125,9 +125,9 @@ http::HttpAnswer WatchEvents(const SiteTable& sites, const std::string& start,
                              std::string(view.status().message()));
   }
   // std::function wants what can be copied.
-  const auto reader = std::make_shared<Reader>(
-      *site, start, SeenBefore(start, request.Header("last-event-id")), *std::move(view), query->truth,
-      whole ? texts : nullptr);
+  const auto reader =
+      std::make_shared<Reader>(*site, start, SeenBefore(start, request.Header("last-event-id")),
+                               *std::move(view), query->truth, whole ? texts : nullptr);
   http::HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / query->rate_hz));
   stream.next = [reader] { return reader->Next(); };

@@ -55,13 +55,15 @@ absl::StatusOr<std::vector<ModelRecord>> StoreReader::Models(std::string_view ru
 
 absl::StatusOr<std::optional<PlacedModel>> StoreReader::NewestModel(std::string_view sha256) const {
   const runtime::MutexLock lock(mutex_);
-  ASSIGN_OR_RETURN(
-      std::vector<PlacedModel> found,
-      database_.Query([](const Row& row) { return PlacedModel{row.Bytes(10), ReadModel(row)}; },
-                      fmt::format("SELECT {}, run FROM model WHERE sha256 = ? "
-                                  "ORDER BY created_unix_ns DESC LIMIT 1",
-                                  kModelColumns),
-                      Blob{sha256}));
+  ASSIGN_OR_RETURN(std::vector<PlacedModel> found,
+                   database_.Query(
+                       [](const Row& row) {
+                         return PlacedModel{row.Bytes(10), ReadModel(row)};
+                       },
+                       fmt::format("SELECT {}, run FROM model WHERE sha256 = ? "
+                                   "ORDER BY created_unix_ns DESC LIMIT 1",
+                                   kModelColumns),
+                       Blob{sha256}));
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
 }

@@ -114,7 +114,8 @@ TEST_F(StoreReaderTest, AStoreOfAnEarlierReleaseGetsTheIndexOfDigests) {
   EXPECT_TRUE(indexed());
   reader_.reset();
   store_.reset();
-  ASSERT_TRUE(Database::Open(folder_ + "/" + std::string(kDatabase))->Execute("DROP INDEX model_of_digest").ok());
+  ASSERT_TRUE(
+      Database::Open(folder_ + "/" + std::string(kDatabase))->Execute("DROP INDEX model_of_digest").ok());
   ASSERT_FALSE(indexed());
   store_ = *Store::Open(folder_);
   EXPECT_TRUE(indexed());

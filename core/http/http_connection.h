@@ -50,7 +50,7 @@ struct HttpService {
 
   const HttpLimits limits;
   HttpRoutes routes;
-  HttpGate gate;  // null: everything is admitted
+  HttpGate gate;                                             // null: everything is admitted
   std::vector<std::pair<std::string, std::string>> headers;  // of every answer but streams and downloads
   HttpCounters counters;
   std::size_t sending_bytes = 0;

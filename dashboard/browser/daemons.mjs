@@ -1,6 +1,8 @@
 // Real daemons in a scratch folder: an aggregator whose ports stay the same when it is started again, and nodes.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -36,14 +38,19 @@ export class Setup {
   #folder = mkdtempSync(join(tmpdir(), 'tributary-dashboard-'));
   #processes = new Map();
   #aggregator = '';
+  #authority; // PEM of the CA; undefined: no TLS
   #page; // instead of the aggregator's own
 
-  static async create() {
+  // With `names`, everything speaks TLS: certificates of these names and of "aggregator" are in the folder certs.
+  static async create({ names } = {}) {
     const setup = new Setup();
     setup.ingest = `127.0.0.1:${await freePort()}`;
     setup.http = `127.0.0.1:${await freePort()}`;
-    setup.address = `http://${setup.http}/`;
-    if (process.env.TRIBUTARY_PAGE) {
+    setup.address = `${names ? 'https' : 'http'}://${setup.http}/`;
+    if (names) {
+      await setup.run('tributary', 'certs', '--out', setup.path('certs'), '--server', 'aggregator=127.0.0.1', ...names.flatMap((name) => ['--name', name]));
+      setup.#authority = readFileSync(setup.path('certs/ca.pem'));
+    } else if (process.env.TRIBUTARY_PAGE) {
       setup.#page = await servePage(process.env.TRIBUTARY_PAGE, () => setup.http);
       setup.address = setup.#page.address;
     }
@@ -83,7 +90,7 @@ export class Setup {
       this.#aggregator = this.write('aggregator.toml', `listen = "${this.ingest}"\n${tables[0] ?? ''}\n[http]\nlisten = "${this.http}"\n${tables[1]}`);
     }
     this.start('aggregator', 'tributary-aggregator', '--config', this.#aggregator);
-    await until('the aggregator starts', async () => (await fetch(`http://${this.http}/healthz`)).ok).catch((fault) => {
+    await until('the aggregator starts', async () => (await this.ask('healthz')).status === 200).catch((fault) => {
       throw new Error(`${fault.message}\n${this.log('aggregator')}`);
     });
   }
@@ -96,10 +103,38 @@ export class Setup {
     return readFileSync(this.path(`${name}.log`), 'utf8').split('\n').slice(-15).join('\n');
   }
 
-  async get(path) {
-    const answer = await fetch(`http://${this.http}/${path}`);
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+  // Without the browser; `headers` as of fetch.
+  ask(path, { method = 'GET', headers = {}, body } = {}) {
+    return new Promise((done, failed) => {
+      const asked = (this.#authority ? https : http).request(`${this.#authority ? 'https' : 'http'}://${this.http}/${path}`, { method, headers, ca: this.#authority, agent: false }, (answer) => {
+        let text = '';
+        answer.on('data', (part) => (text += part));
+        answer.on('end', () => done({ status: answer.statusCode, text }));
+        answer.on('error', failed);
+      });
+      asked.on('error', failed);
+      asked.end(body);
+    });
+  }
+
+  async get(path, headers) {
+    const { status, text } = await this.ask(path, { headers });
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
+    return JSON.parse(text);
+  }
+
+  // The table [tls] of a daemon.
+  tls(name) {
+    return `[tls]\ncertificate = "${this.path(`certs/${name}.pem`)}"\nkey = "${this.path(`certs/${name}.key`)}"\nca = "${this.path('certs/ca.pem')}"\n`;
+  }
+
+  // Makes a token. A running aggregator takes it within a second.
+  async token(name, role) {
+    return JSON.parse(await this.run('tributary', 'token', 'create', '--file', this.path('tokens.toml'), '--name', name, '--role', role, '--json')).token;
+  }
+
+  untilInForce(token) {
+    return until('the token is in force', async () => (await this.ask('api/v1/session', { headers: { Authorization: `Bearer ${token}` } })).status === 200);
   }
 
   async stop(name, signal = 'SIGTERM') {

@@ -17,7 +17,7 @@ orientation_deg = ${90 * i}.0`).join('\n')}
 `;
 
 // `seeds`: by panel; another seed than 1 shows a panel other users than the rest sees.
-export async function startRoom({ subjects = 6, rateHz = 100, site = 'room', extra = PLAN, seeds = {} } = {}) {
+export async function startRoom({ subjects = 6, rateHz = 100, site = 'room', extra = PLAN, seeds = {}, walls = WALLS } = {}) {
   const setup = await Setup.create();
   await setup.startAggregator(['', `
 [[site]]
@@ -27,17 +27,17 @@ sources = ${JSON.stringify(WALLS)}
 max_subjects = ${Math.max(subjects, 16)}
 deadline_ms = 100.0
 ${extra}`]);
-  for (const wall of WALLS) startPanel(setup, wall, { subjects, rateHz, site, seed: seeds[wall] });
+  for (const wall of walls) startPanel(setup, wall, { subjects, rateHz, site, seed: seeds[wall] });
   await until('all panels report', async () => {
     const { nodes } = await setup.get('api/v1/nodes');
-    return nodes.filter((node) => node.connected && node.accepted_frames !== '0').length === WALLS.length;
+    return nodes.filter((node) => node.connected && node.accepted_frames !== '0').length === walls.length;
   });
   return setup;
 }
 
-export function startPanel(setup, wall, { subjects = 6, rateHz = 100, site = 'room', seed = 1 } = {}) {
+export function startPanel(setup, wall, { subjects = 6, rateHz = 100, site = 'room', seed = 1, node = wall } = {}) {
   setup.startNode(wall, `
-node = "${wall}"
+node = ${JSON.stringify(node)}
 site = ${JSON.stringify(site)}
 [uplink]
 aggregator = "${setup.ingest}"

@@ -1,5 +1,5 @@
 // The page in a browser against real daemons.
-// usage: node browser/run.mjs [room|sites|classes|learning|hostile]...
+// usage: node browser/run.mjs [room|sites|classes|learning|operations|hostile]...
 // Exit status 77: the browser or a program is missing. TRIBUTARY_PAGE=FOLDER tests a page that is not built in yet.
 import { existsSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
@@ -15,6 +15,7 @@ if (CHROMIUM === undefined) {
 }
 const { hostileTests } = await import('./hostile_test.mjs');
 const { learningTests } = await import('./learning_test.mjs');
+const { operationsTests } = await import('./operations_test.mjs');
 const { radioTests } = await import('./radio_test.mjs');
 const { roomTests } = await import('./room_test.mjs');
 const { siteViewTests } = await import('./site_views_test.mjs');
@@ -22,7 +23,7 @@ const { siteViewTests } = await import('./site_views_test.mjs');
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
-const groups = { room: roomTests, sites: siteViewTests, classes: radioTests, learning: learningTests, hostile: hostileTests };
+const groups = { room: roomTests, sites: siteViewTests, classes: radioTests, learning: learningTests, operations: operationsTests, hostile: hostileTests };
 const asked = process.argv.slice(2);
 for (const [name, tests] of Object.entries(groups)) {
   if (asked.length === 0 || asked.includes(name)) describe(name, () => tests(() => browser));

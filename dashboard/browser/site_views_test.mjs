@@ -78,4 +78,18 @@ export function siteViewTests(browser) {
     assert.deepEqual(faults, []);
     await close();
   });
+
+  test('every view fits a phone, light and dark', async () => {
+    for (const view of ['room', 'sources', 'learning', 'fleet', 'loss']) {
+      for (const colorScheme of ['light', 'dark']) {
+        const { page, faults, close } = await open(browser(), `${setup.address}#/${view}`, { viewport: PHONE, colorScheme });
+        await page.waitForSelector('main :is(table, .empty, .notice)');
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is too wide`);
+        assert.deepEqual(await violations(page), [], `${view}, ${colorScheme}`);
+        // This aggregator has no [federation], which the browser reports as a request that found nothing.
+        assert.deepEqual(faults.filter((fault) => view !== 'learning' || !/status (of )?404/.test(fault)), []);
+        await close();
+      }
+    }
+  });
 }

@@ -1,5 +1,6 @@
 // The frame of the page: which view, which site, and whether the aggregator answers.
 import { useEffect, useState } from 'preact/hooks';
+import { outdated } from './api/client';
 import { Poll, usePoll, type Polled } from './api/poll';
 import type { ListSitesResponse, Site } from './api/types';
 import { duration } from './model/numbers';
@@ -13,6 +14,7 @@ import { LossView } from './views/loss';
 import { RoomView } from './views/room/room';
 import { SignIn } from './views/sign_in';
 import { SourcesView } from './views/sources';
+import { Who } from './views/who';
 
 const TITLES: Record<View, string> = { room: 'Room', sources: 'Sources', learning: 'Learning', fleet: 'Fleet', loss: 'Loss' };
 const LATE_MS = 5_000;
@@ -71,6 +73,8 @@ export function App() {
   const all = polled.answer?.sites ?? [];
   const ofSite = OF_SITES.includes(route.view);
   const shown = route.name === '' && ofSite ? (all[0]?.name ?? '') : route.name;
+  const [signingIn, setSigningIn] = useState(false);
+  const refused = polled.problem?.status === 401;
   useEffect(() => {
     document.title = `${TITLES[route.view]}${shown === '' ? '' : ` – ${shown}`} – Tributary`;
   }, [route.view, shown]);
@@ -92,15 +96,21 @@ export function App() {
             </select>
           </label>
         )}
+        <Who ask={() => setSigningIn(true)} left={sites.wake} />
         <LinkState polled={polled} />
       </header>
       <main id="content" tabIndex={-1}>
         <h2 class="hidden">{TITLES[route.view]}</h2>
-        {polled.problem?.status === 401 && <SignIn done={sites.wake} />}
-        {polled.problem !== undefined && polled.problem.status !== 401 && (
+        {outdated && (
+          <Notice kind="warn">
+            The aggregator has another page than this one since it was updated. <button type="button" onClick={() => location.reload()}>Load it</button>
+          </Notice>
+        )}
+        {(refused || signingIn) && <SignIn done={() => { setSigningIn(false); sites.wake(); }} />}
+        {polled.problem !== undefined && !refused && (
           <Notice kind="bad">{polled.problem.message} {polled.answeredMs > 0 && 'What you see is old. '}The page asks again by itself.</Notice>
         )}
-        {polled.problem?.status === 401 ? null : route.view === 'learning' ? <LearningView route={route} />
+        {refused ? null : route.view === 'learning' ? <LearningView route={route} />
           : route.view === 'fleet' ? <FleetView />
           : polled.answer !== undefined && <SiteView route={route} all={all} />}
       </main>

@@ -119,11 +119,10 @@ http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request) const {
   }
   return HttpPending{[&coordinator, run = (*found)->run, round = (*found)->model.round,
                       digest](HttpPending::Done done) {
-    coordinator.OpenModelAfter(run, round,
-                               [digest, done = std::move(done)](absl::StatusOr<OpenModel> model) {
-                                 if (!model.ok()) return done(http::HttpProblem(model.status()));
-                                 done(DownloadOf(*std::move(model), digest));
-                               });
+    coordinator.OpenModelAfter(run, round, [digest, done = std::move(done)](absl::StatusOr<OpenModel> model) {
+      if (!model.ok()) return done(http::HttpProblem(model.status()));
+      done(DownloadOf(*std::move(model), digest));
+    });
   }};
 }
 

@@ -11,6 +11,14 @@ export class ApiProblem extends Error {
 }
 
 const TIMEOUT_MS = 10_000;
+const BUILD = document.querySelector('meta[name="tributary-page"]')?.getAttribute('content');
+
+// Whether the aggregator has another page built in than this one: what this page asks may be answered in other words.
+export let outdated = false;
+
+function compareBuild(theirs: string | null): void {
+  outdated = theirs !== null && BUILD !== 'development' && theirs !== BUILD;
+}
 
 export async function request<Answer>(path: string, options: RequestInit = {}): Promise<Answer> {
   let response: Response;
@@ -19,6 +27,7 @@ export async function request<Answer>(path: string, options: RequestInit = {}): 
   } catch {
     throw new ApiProblem(0, 'The aggregator does not answer.');
   }
+  compareBuild(response.headers.get('Tributary-Page'));
   const text = await response.text().catch(() => '');
   let body: unknown;
   try {

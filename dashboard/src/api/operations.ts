@@ -31,8 +31,3 @@ export function startRun(toml: string, check: boolean): Promise<StartRunResponse
 export function rollBack(run: string, round: number): Promise<RollBackModelResponse> {
   return request(`api/v1/models/rollback?run=${encodeURIComponent(run)}&round=${round}`, { method: 'POST' });
 }
-
-// The answer sets a cookie that scripts cannot read; the token is not kept.
-export async function signIn(token: string): Promise<void> {
-  await request('api/v1/session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
-}

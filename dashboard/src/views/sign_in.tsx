@@ -1,7 +1,7 @@
 // Asks for a token where the aggregator wants to know who looks.
 import { useState } from 'preact/hooks';
 import { ApiProblem } from '../api/client';
-import { signIn } from '../api/operations';
+import { signIn } from '../api/session';
 import { Notice } from '../ui/parts';
 
 export function SignIn({ done }: { done: () => void }) {
@@ -21,7 +21,7 @@ export function SignIn({ done }: { done: () => void }) {
   return (
     <form onSubmit={(event) => void send(event)}>
       <h2>Sign in</h2>
-      <p>This aggregator shows its figures to known readers. <code>tributary token create --role viewer</code> prints a token.</p>
+      <p>This aggregator asks who you are. <code>tributary token create --role viewer</code> prints a token that shows everything; <code>--role operator</code>, one that also controls runs.</p>
       {problem !== '' && <Notice kind="bad">{problem}</Notice>}
       <div class="buttons">
         <label>Token <input type="password" autocomplete="off" required value={token} onInput={(event) => setToken(event.currentTarget.value)} /></label>

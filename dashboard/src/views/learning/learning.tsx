@@ -1,6 +1,7 @@
 // Federated learning: all runs, one run, or a new one.
 import { offers } from '../../api/calls';
 import { Poll, usePoll } from '../../api/poll';
+import { useOperator } from '../../api/session';
 import type { ListRunsResponse, Parent } from '../../api/types';
 import { count, integer } from '../../model/numbers';
 import { hashOf, type Route } from '../../model/route';
@@ -22,12 +23,13 @@ function ParentLine({ parent }: { parent: Parent }) {
 
 export function LearningView({ route }: { route: Route }) {
   const { answer, problem } = usePoll(runs);
+  const operator = useOperator();
   if (route.parameters.has('start')) return <StartView started={runs.wake} />;
   if (route.name !== '') return <RunView key={route.name} name={route.name} changed={runs.wake} />;
   if (answer === undefined) return problem === undefined ? null : <Notice kind="bad">{problem.message}</Notice>;
-  const start = offers('post /api/v1/runs')
+  const start = operator && offers('post /api/v1/runs')
     ? <p><a class="button" href={hashOf('learning', '', { start: '1' })}>Start a run</a></p>
-    : <p>Start one with <code>tributary run start run.toml</code>.</p>;
+    : <p>An operator starts one here or with <code>tributary run start run.toml</code>.</p>;
   if (answer.runs.length === 0) {
     return <Empty title="No run yet"><p>A run trains one model on the nodes that have <code>[federation]</code> in their configuration.</p>{start}</Empty>;
   }

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { offers } from '../../api/calls';
 import { rollBack } from '../../api/operations';
 import { Poll, usePoll } from '../../api/poll';
+import { useOperator } from '../../api/session';
 import type { ListModelsResponse, Model, Run } from '../../api/types';
 import { bytes, clockTime, count, digest, milliseconds } from '../../model/numbers';
 import { Confirm } from '../../ui/confirm';
@@ -10,8 +11,9 @@ import { Notice, Scrolling } from '../../ui/parts';
 
 const SHOWN = 50;
 
-function Row({ run, model, ask }: { run: Run; model: Model; ask: (model: Model) => void }) {
+function Row({ run, model, operator, ask }: { run: Run; model: Model; operator: boolean; ask: (model: Model) => void }) {
   const name = digest(model.sha256);
+  const back = operator && !model.current && offers('post /api/v1/models/rollback');
   return (
     <tr class={model.current ? 'chosen' : ''}>
       <th scope="row">{model.round === 0 ? 'initial' : model.round}</th>
@@ -20,10 +22,11 @@ function Row({ run, model, ask }: { run: Run; model: Model; ask: (model: Model) 
       <td class="number">{bytes(count(model.file_bytes))}</td>
       <td>
         <div class="buttons">
-          <a class="button" download={`${run.name}-${model.round}.safetensors`} href={`api/v1/models/${name}.safetensors`}>
+          {operator && <a class="button" download={`${run.name}-${model.round}.safetensors`} href={`api/v1/models/${name}.safetensors`}>
             Download<span class="hidden"> the model after round {model.round}</span>
-          </a>
-          {model.current ? 'current' : offers('post /api/v1/models/rollback') && <button type="button" onClick={() => ask(model)}>Roll back<span class="hidden"> to round {model.round}</span></button>}
+          </a>}
+          {model.current && 'current'}
+          {back && <button type="button" onClick={() => ask(model)}>Roll back<span class="hidden"> to round {model.round}</span></button>}
         </div>
       </td>
     </tr>
@@ -33,6 +36,7 @@ function Row({ run, model, ask }: { run: Run; model: Model; ask: (model: Model) 
 export function Models({ run, changed }: { run: Run; changed: () => void }) {
   const poll = useMemo(() => new Poll<ListModelsResponse>(`api/v1/models?run=${encodeURIComponent(run.name)}`, 5_000), [run.name]);
   const { answer, problem } = usePoll(poll);
+  const operator = useOperator();
   const [asked, ask] = useState<Model | undefined>(undefined);
   if (answer === undefined) return problem === undefined ? null : <><h3>Models</h3><Notice kind="warn">{problem.message}</Notice></>;
   const models = [...answer.models].reverse();
@@ -56,7 +60,7 @@ export function Models({ run, changed }: { run: Run; changed: () => void }) {
               <th scope="col">use</th>
             </tr>
           </thead>
-          <tbody>{models.slice(0, SHOWN).map((model) => <Row key={model.round} run={run} model={model} ask={ask} />)}</tbody>
+          <tbody>{models.slice(0, SHOWN).map((model) => <Row key={model.round} run={run} model={model} operator={operator} ask={ask} />)}</tbody>
         </table>
       </Scrolling>
       {models.length > SHOWN && <p>The {SHOWN} newest of {models.length} are shown; <code>tributary model list</code> prints all.</p>}

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { offers } from '../../api/calls';
 import { CALLS, operate } from '../../api/operations';
 import { Poll, usePoll } from '../../api/poll';
+import { useOperator } from '../../api/session';
 import type { GetRunResponse, Run } from '../../api/types';
 import { count, duration, integer, milliseconds, real, significant } from '../../model/numbers';
 import { hashOf } from '../../model/route';
@@ -13,14 +14,14 @@ import { Models } from './models';
 import { Nodes } from './nodes';
 import { Curves, Rounds } from './rounds';
 
-function Operations({ run, changed }: { run: Run; changed: () => void }) {
+function Operations({ run, changed, deleted }: { run: Run; changed: () => void; deleted: () => void }) {
   const [asked, ask] = useState<Operation | undefined>(undefined);
   const dangerous = (operation: Operation) => operation === 'stop' || operation === 'delete';
   const capital = (operation: Operation) => operation[0]!.toUpperCase() + operation.slice(1);
   const act = async (operation: Operation) => {
     await operate(run, operation);
-    changed();
-    if (operation === 'delete') location.replace(hashOf('learning'));
+    if (operation === 'delete') deleted();
+    else changed();
   };
   return (
     <div class="buttons">
@@ -55,11 +56,17 @@ function RunFigures({ run }: { run: Run }) {
 export function RunView({ name, changed }: { name: string; changed: () => void }) {
   const poll = useMemo(() => new Poll<GetRunResponse>(`api/v1/runs/${encodeURIComponent(name)}?rounds=1000&nodes=1000`, 1_500), [name]);
   const { answer, problem } = usePoll(poll);
+  const operator = useOperator();
   const run = answer?.run;
   if (answer === undefined || run === undefined) return problem === undefined ? null : <Notice kind="bad">{problem.message}</Notice>;
   const rounds = committed(answer.history);
   const update = () => {
     poll.wake();
+    changed();
+  };
+  // The view is left before anything asks for the run again.
+  const left = () => {
+    location.replace(hashOf('learning'));
     changed();
   };
   return (
@@ -68,7 +75,7 @@ export function RunView({ name, changed }: { name: string; changed: () => void }
       <div class="title">
         <h2>{run.name}</h2>
         <State kind={stateKind(run.state)}>{STATE_WORDS[run.state]}</State>
-        <Operations run={run} changed={update} />
+        {operator && <Operations run={run} changed={update} deleted={left} />}
       </div>
       {run.message !== '' && <p>{run.message}</p>}
       {problem !== undefined && <Notice kind="bad">{problem.message} What you see is old.</Notice>}

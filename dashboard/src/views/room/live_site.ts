@@ -6,10 +6,14 @@ import { Confusion } from '../../model/confusion';
 import { figuresOf, type Figures } from '../../model/figures';
 import { History } from '../../model/history';
 import { ellipseOf, enlargement } from '../../model/ellipse';
+import { milliseconds } from '../../model/numbers';
 import { widen, type Bounds, type Scale } from '../../model/plan';
 import { horizontalFactor, readSlot, type Slot } from '../../model/slot';
 
 const RATE_HZ = 20;
+const LEAST_RATE_HZ = 1.25;
+// A link that is slower than the stream delivers an ever older past. So much older than at best: the page asks for fewer slots.
+const LATE_MS = 1_000;
 const KEPT_MS = 5 * 60_000;
 const FIGURES_MS = 5_000;
 // Slots come many times a second; after this much silence the picture is old.
@@ -27,6 +31,8 @@ export class LiveSite {
   private enlarged = 1;
   private stream: SlotStream | undefined;
   private subject: number | undefined;
+  private rateHz = RATE_HZ;
+  private shortestMs = Infinity; // from the fusion of a slot to its arrival, by two clocks that need not agree
 
   constructor(
     private readonly site: Site,
@@ -36,9 +42,14 @@ export class LiveSite {
   // Also what each source says of a subject, from now on. The history stays.
   follow(subject: number | undefined): void {
     if (this.stream !== undefined && subject === this.subject) return;
-    this.stream?.close();
     this.subject = subject;
-    const plain = `api/v1/events?${siteParameter(this.site.name)}&rate_hz=${RATE_HZ}${this.site.has_truth ? '&truth=true' : ''}`;
+    this.open();
+  }
+
+  private open(): void {
+    this.stream?.close();
+    const subject = this.subject;
+    const plain = `api/v1/events?${siteParameter(this.site.name)}&rate_hz=${this.rateHz}${this.site.has_truth ? '&truth=true' : ''}`;
     this.stream = new SlotStream(
       // Only a few readers of a site may ask for contributions.
       subject === undefined ? [plain] : [`${plain}&contributions=${subject}`, plain],
@@ -60,10 +71,19 @@ export class LiveSite {
     this.leaves = response.leaves;
     this.classes = response.classes;
     this.receivedMs = performance.now();
+    this.keepUp(Date.now() - milliseconds(response.slot?.fused_unix_ns));
     this.history.add(slot);
     this.confusion.add(slot, response.classes.length);
     if (slot.dimension > 0) this.seen = widen(this.seen, slot);
     this.onChange();
+  }
+
+  // Another connection leaves behind what waits in the old one.
+  private keepUp(delayMs: number): void {
+    this.shortestMs = Math.min(this.shortestMs, delayMs);
+    if (delayMs - this.shortestMs < LATE_MS || this.rateHz <= LEAST_RATE_HZ) return;
+    this.rateHz /= 2;
+    this.open();
   }
 
   // The index in the history of the slot to show.

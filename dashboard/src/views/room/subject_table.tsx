@@ -12,6 +12,10 @@ interface Properties {
 
 const AXES = ['x', 'y', 'z'];
 
+function metres(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(3) : '–';
+}
+
 export function SubjectTable({ slot, selected, select }: Properties) {
   const axes = AXES.slice(0, slot.dimension);
   const rows = [...slot.subjects.keys()].sort((a, b) => slot.subjects[a]! - slot.subjects[b]!);
@@ -39,7 +43,7 @@ export function SubjectTable({ slot, selected, select }: Properties) {
                 <th scope="row">
                   <button type="button" aria-pressed={chosen} onClick={() => select(chosen ? undefined : subject)}>{subject}</button>
                 </th>
-                {axes.map((_, k) => <td class="number">{slot.means[i * slot.dimension + k]!.toFixed(3)}</td>)}
+                {axes.map((_, k) => <td class="number">{metres(slot.means[i * slot.dimension + k]!)}</td>)}
                 <td class="number">{significant(100 * ellipseOf(horizontalFactor(slot, i)).major)}</td>
                 <td class={slot.contributors[i]! < slot.leaves ? 'number bad' : 'number'}>{slot.contributors[i]} of {slot.leaves}</td>
                 <td class="number">{slot.contributors[i]! > 1 ? significant(slot.consistency[i]!) : '–'}</td>
