@@ -99,6 +99,10 @@ export class Setup {
     return this.start(name, 'tributary-node', '--config', this.write(`${name}.toml`, config));
   }
 
+  residentMiB(name) {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.#processes.get(name).pid}/status`, 'utf8'))[1]) / 1024;
+  }
+
   log(name) {
     return readFileSync(this.path(`${name}.log`), 'utf8').split('\n').slice(-15).join('\n');
   }

@@ -1,14 +1,14 @@
 // Measures the page in Chromium: first paint, redraws and frames a second.
-// usage: node browser/figures.mjs [DIST-FOLDER]     prints JSON; with a folder, also 500 nodes and 16 sites of a simulated API
-import { createServer } from 'node:http';
+// usage: node browser/figures.mjs     prints JSON: a room of the demo, then 500 nodes on 16 sites. All against a real aggregator.
 import { launch, open } from './chromium.mjs';
+import { Setup, until } from './daemons.mjs';
 import { startRoom } from './lis.mjs';
-import { servePage } from './page_server.mjs';
 
 const SECONDS = 5;
 const SITES = 16;
 const NODES = 500;
 const SUBJECTS = 16;
+const CROWD_SLOT_MS = 100;
 
 // How often the room is drawn and frames are shown while `SECONDS` pass, and how long tasks keep the page busy.
 async function measure(browser, address) {
@@ -43,58 +43,23 @@ async function measure(browser, address) {
   };
 }
 
-function simulatedSite(number, tick) {
-  const sources = ['south', 'east', 'north', 'west'];
-  return {
-    name: `site ${number}`, dimension: 2, slot_ns: '500000', classes: [], has_room: false, has_truth: false,
-    counters: {
-      accepted_frames: String(8000 * tick), refused_frames: '0', refused_frames_by_reason: {}, accepted_tuples: String(128_000 * tick), refused_tuples: '0',
-      refused_tuples_by_reason: {}, fused_tuples: String(32_000 * tick), complete_slots: String(2000 * tick), deadline_slots: '0', evicted_slots: '0',
-      revisions: '0', open_slots: '0',
-    },
-    sources: sources.map((name) => ({ name, accepted_frames: String(2000 * tick), refused_frames: '0', gated_tuples: '0', last_epoch: String(2000 * tick), consistency: 1 + Math.random() / 10 })),
-    leaves: sources.map((name) => ({ name, missed_slots: '0', absent: false })),
-  };
-}
-
-function simulatedNode(number, tick) {
-  return {
-    site: `site ${number % SITES}`, name: `node-${String(number).padStart(4, '0')}`, connected: number % 50 !== 7, last_frame_unix_ns: String(BigInt(Date.now()) * 1000000n),
-    accepted_frames: String(2000 * tick), refused_frames: '0', dropped_frames: '0', sources: ['south'], model_name: 'lis-positioning', model_version: '1', model_sha256: '',
-    learns: [], identity: '', certificate_expires_unix_ns: '0', status_unix_ns: '0',
-  };
-}
-
-function simulatedSlot(tick) {
-  const subjects = Array.from({ length: SUBJECTS }, (_, i) => i + 1);
-  const angle = (i) => tick / 50 + i;
-  return {
-    slot: {
-      epoch: String(BigInt(Date.now()) * 2n), captured_unix_ns: '0', fused_unix_ns: '0', revision: 0, dimension: 2, subjects,
-      means: subjects.flatMap((i) => [4 * Math.cos(angle(i)), 4 * Math.sin(1.3 * angle(i))]), cholesky: subjects.flatMap(() => [0.01, 0.002, 0.008]),
-      contributors: subjects.map(() => '15'), consistency: subjects.map(() => 1), velocities: [], log_probabilities: [],
-    },
-    skipped_slots: '99', leaves: ['south', 'east', 'north', 'west'], slot_ns: '500000', site: 'site 0', classes: [],
-  };
-}
-
-function simulate() {
-  let tick = 0;
-  const server = createServer((asked, answer) => {
-    const path = new URL(asked.url, 'http://x').pathname;
-    ++tick;
-    if (path === '/api/v1/events') {
-      answer.writeHead(200, { 'Content-Type': 'text/event-stream' });
-      const timer = setInterval(() => answer.write(`data: ${JSON.stringify(simulatedSlot(++tick))}\n\n`), 50);
-      answer.on('close', () => clearInterval(timer));
-      return;
-    }
-    const body = path === '/api/v1/sites' ? { sites: Array.from({ length: SITES }, (_, i) => simulatedSite(i, tick)) }
-      : { nodes: Array.from({ length: NODES }, (_, i) => simulatedNode(i, tick)), answered_unix_ns: '0', sites: [], more: false };
-    answer.writeHead(200, { 'Content-Type': 'application/json' });
-    answer.end(JSON.stringify(body));
-  });
-  return new Promise((done) => server.listen(0, '127.0.0.1', () => done({ host: `127.0.0.1:${server.address().port}`, close: () => { server.closeAllConnections(); server.close(); } })));
+// `tributary load` stands for the nodes of each site: a panel is a node with a connection of its own.
+async function startCrowd() {
+  const setup = await Setup.create();
+  const sites = Array.from({ length: SITES }, (_, i) => ({ name: `site ${i}`, panels: Math.floor(NODES / SITES) + (i < NODES % SITES ? 1 : 0) }));
+  await setup.startAggregator(['[ingest]\nmax_connections_per_address = 1024', sites.map(({ name, panels }) => `
+[[site]]
+name = "${name}"
+sources = ${JSON.stringify(Array.from({ length: panels }, (_, i) => `panel-${i}`))}
+slot_ms = ${CROWD_SLOT_MS}.0
+deadline_ms = ${5 * CROWD_SLOT_MS}.0
+`).join('')]);
+  for (const { name, panels } of sites) {
+    setup.start(name, 'tributary', 'load', '--aggregator', setup.ingest, '--site', name, '--panels', String(panels), '--users', String(SUBJECTS),
+      '--slot-ms', String(CROWD_SLOT_MS), '--seconds', '600');
+  }
+  await until('all nodes report', async () => (await setup.get('api/v1/nodes')).nodes.filter((node) => node.connected).length === NODES, 60_000);
+  return setup;
 }
 
 const browser = await launch();
@@ -105,12 +70,11 @@ try {
 } finally {
   await setup.close();
 }
-if (process.argv[2]) {
-  const api = await simulate();
-  const page = await servePage(process.argv[2], () => api.host);
-  for (const view of ['room', 'sources', 'fleet']) results[`${view}_of_500_nodes_and_16_sites`] = await measure(browser, `${page.address}#/${view}`);
-  page.close();
-  api.close();
+const crowd = await startCrowd();
+try {
+  for (const view of ['room', 'sources', 'fleet']) results[`${view}_of_${NODES}_nodes_and_${SITES}_sites`] = await measure(browser, `${crowd.address}#/${view}`);
+} finally {
+  await crowd.close();
 }
 await browser.close();
 console.log(JSON.stringify(results, null, 1));

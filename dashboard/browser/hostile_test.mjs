@@ -1,5 +1,6 @@
 // What should not happen: names that are markup, values that are no numbers, crowds, old pages, slow links; and views with nothing to show.
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { open, violations } from './chromium.mjs';
 import { Setup, sleep, until } from './daemons.mjs';
@@ -140,6 +141,32 @@ sources = ["two"]
       assert.deepEqual(faults, []);
       await close();
     } finally {
+      await setup.close();
+    }
+  });
+
+  test('500 event streams that never read take no memory and lock nobody out for long', async () => {
+    const setup = await startRoom({ subjects: 16 });
+    const [host, port] = setup.http.split(':');
+    const before = setup.residentMiB('aggregator');
+    const readers = Array.from({ length: 500 }, () => connect({ host, port: Number(port) }).on('error', () => undefined));
+    try {
+      for (const reader of readers) reader.pause().write('GET /api/v1/events?rate_hz=50 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+      let most = 0;
+      for (let i = 0; i < 30; ++i) {
+        await sleep(100);
+        most = Math.max(most, setup.residentMiB('aggregator'));
+      }
+      // Sixteen streams with a text each; the kernel holds at most the socket buffers of these.
+      assert.ok(most < before + 16, `${most} MiB after ${before} MiB`);
+      for (const reader of readers) reader.destroy();
+      await until('the streams are gone', async () => /\ntributary_http_event_streams 0\n/.test((await setup.ask('metrics')).text));
+      const { page, faults, close } = await open(browser(), setup.address);
+      await page.waitForSelector('.subjects tbody tr:nth-child(16)');
+      assert.deepEqual(faults, []);
+      await close();
+    } finally {
+      for (const reader of readers) reader.destroy();
       await setup.close();
     }
   });

@@ -19,3 +19,4 @@ for subject, track in tracks.items():
     pyplot.plot(*zip(*track), label=subject)
 pyplot.axis("equal")
 pyplot.savefig("tracks.png")
+print(f"tracks.png: {len(tracks)} subjects, {max(map(len, tracks.values()))} slots")

@@ -55,10 +55,10 @@ class Folder:
     def log(self, name):
         return (self.path / f"{name}.log").read_text()
 
-    def start(self, program, name, config):
+    def start(self, program, name, config, *options):
         (self.path / f"{name}.toml").write_text(config)
         with open(self.path / f"{name}.log", "a") as log:
-            process = subprocess.Popen([BIN / program, "--config", self.path / f"{name}.toml"], stderr=log, stdout=log)
+            process = subprocess.Popen([BIN / program, "--config", self.path / f"{name}.toml", *options], stderr=log, stdout=log)
         self._processes.append(process)
         return process
 
@@ -70,8 +70,8 @@ class Folder:
             raise RuntimeError(self.log("aggregator"))
         return process
 
-    def room_node(self, site):
-        """A node with four simulated panels and two subjects, 50 slots a second."""
+    def room_node(self, site, uplink="", *options):
+        """A node with four simulated panels and two subjects, 50 slots a second. `uplink`: more keys of that table."""
         panels = "".join(f"""
 [[panel]]
 name = "{wall}"
@@ -86,8 +86,13 @@ snapshots = 50
 rate_hz = 50.0
 """ for i, wall in enumerate(WALLS))
         return self.start("tributary-node", "node",
-                          f'node = "board"\nsite = "{site}"\n[uplink]\naggregator = "{self.address}"\n'
-                          f'[http]\nlisten = ""\n{panels}')
+                          f'node = "board"\nsite = "{site}"\n[uplink]\naggregator = "{self.address}"\n{uplink}'
+                          f'[http]\nlisten = ""\n{panels}', *options)
+
+    def metrics(self):
+        """By name and labels, as they are printed."""
+        lines = (line.rsplit(" ", 1) for line in self.get("/metrics").splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, value in lines}
 
     def get(self, target):
         try:

@@ -271,6 +271,69 @@ longitude_deg = 13.2
         self.assertIn('"max_x_m":5', eventually(lambda: self.folder.get("/api/v1/sites/room/room")))
 
 
+class FlowTest(ClientTest):
+    """The account of losses against what both sides counted for themselves, after losses that were planted."""
+
+    def flow(self, site):
+        said = json.loads(self.folder.get(f"/api/v1/sites/{site}/flow"))
+        for account in ("frames", "tuples"):
+            self.assertEqual(int(said[account]["total"]), sum(int(entry["count"]) for entry in said[account]["entries"]))
+        return said
+
+    def of(self, account, place):
+        return sum(int(entry["count"]) for entry in account["entries"] if entry["place"] == place)
+
+    def test_every_frame_of_a_reporter_is_where_it_was_planted(self):
+        reporter = self.reporter(capacity=3)
+        now = time.time_ns()
+        for x in range(5):  # nobody listens: the first two are dropped
+            reporter.send([1, 2], means=[(x, 0)] * 2, cholesky=[UNIT] * 2, captured_unix_ns=now + x * 1_000_000)
+        self.folder.aggregator(BENCH)
+        self.assertTrue(reporter.wait(30))
+        sent = 5
+        for captured in (now + 4_000_000, now + 4_000_000, now + 3600 * 10**9, now - 3600 * 10**9):
+            reporter.send([1, 2], means=[(0, 0)] * 2, cholesky=[UNIT] * 2, captured_unix_ns=captured)
+            sent += 1
+            self.assertTrue(reporter.wait(30), "or the next frame drops one")
+        flow = self.flow("bench")
+        self.assertEqual(int(flow["frames"]["total"]), sent)
+        self.assertEqual(self.of(flow["frames"], "dropped by nodes"), 2)
+        self.assertEqual(self.of(flow["frames"], "refused"), 4, flow)
+        self.assertEqual(self.of(flow["frames"], "taken"), 3)
+        self.assertEqual(self.of(flow["frames"], "taken") + self.of(flow["frames"], "refused"), reporter.acknowledged)
+        reasons = {entry["reason"] for entry in flow["frames"]["entries"] if entry["reason"]}
+        self.assertEqual(reasons, {"duplicate", "epoch_future", "epoch_past"})
+
+    def test_each_row_is_the_metric_that_it_names_and_the_node_agrees(self):
+        aggregator = self.folder.aggregator(ROOM)
+        summary = self.folder.path / "summary.json"
+        node = self.folder.room_node("room", "spool_frames = 64\n", "--summary", summary)
+        self.assertTrue(eventually(lambda: self.folder.metrics().get('tributary_frames_accepted_total{site="room"}', 0) > 100))
+        aggregator.send_signal(signal.SIGSTOP)  # 200 frames a second against a spool of 64
+        time.sleep(1.5)
+        aggregator.send_signal(signal.SIGCONT)
+        before = self.folder.metrics()['tributary_frames_accepted_total{site="room"}']
+        self.assertTrue(eventually(lambda: self.folder.metrics()['tributary_frames_accepted_total{site="room"}'] > before + 200))
+        self.folder.stop(node)
+        own = json.loads(summary.read_text())
+        flow, metrics = self.flow("room"), self.folder.metrics()
+        for entry in flow["frames"]["entries"] + flow["tuples"]["entries"]:
+            name, _, reason = entry["metric"].partition("{reason=")
+            if name in ("", "tributary_uplink_dropped_frames_total", "tributary_uplink_spool_frames"):
+                continue  # the node's own, below; or no metric
+            labels = f'{{reason={reason.rstrip("}")},site="room"}}' if reason else '{site="room"}'
+            self.assertEqual(int(entry["count"]), metrics[name + labels], entry)
+        self.assertGreater(own["dropped_frames"], 0, "the loss was planted")
+        self.assertEqual(self.of(flow["frames"], "dropped by nodes"), own["dropped_frames"])
+        self.assertEqual(self.of(flow["frames"], "under way"), 0)
+        # A dropped frame may have been in the socket, and arrived all the same: it is then in two rows.
+        arrived = self.of(flow["frames"], "taken") + self.of(flow["frames"], "refused")
+        self.assertGreaterEqual(arrived, own["acknowledged_frames"])
+        twice = int(flow["frames"]["total"]) - own["sent_frames"]
+        self.assertEqual(twice, arrived - own["acknowledged_frames"], own)
+        self.assertEqual(own["sent_frames"], own["acknowledged_frames"] + own["dropped_frames"])
+
+
 class SlotTest(unittest.TestCase):
     def test_arrays_that_do_not_fit_are_refused(self):
         response = fusion.WatchResponse(leaves=["a"], site="s")
@@ -314,11 +377,20 @@ class ExamplesTest(ClientTest):
         self.assertIn("acknowledged 100 dropped 0", out)
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is missing (python3-matplotlib)")
-    def test_plot_draws_a_file(self):
+    def test_plot_draws_the_tracks_of_the_room(self):
         self.folder.aggregator(ROOM)
         self.folder.room_node("room")
-        self.run_example("plot.py", "room").communicate(timeout=120)
-        self.assertTrue((self.folder.path / "tracks.png").read_bytes().startswith(b"\x89PNG"))
+        example = self.run_example("plot.py", "room")
+        said, _ = example.communicate(timeout=120)
+        self.assertEqual(example.returncode, 0, said)
+        self.assertRegex(said, r"^tracks\.png: 2 subjects, 40 slots\n$")
+        from matplotlib import image
+        picture = image.imread(self.folder.path / "tracks.png")[:, :, :3]
+        self.assertGreaterEqual(picture.shape[0] * picture.shape[1], 640 * 480)
+        # matplotlib's first two colours: a line for each subject, within the axes.
+        for colour in ((0x1F, 0x77, 0xB4), (0xFF, 0x7F, 0x0E)):
+            near = (abs(picture * 255 - colour) < 2).all(axis=2).sum()
+            self.assertGreater(near, 50, f"{near} points of {colour}")
 
 
 if __name__ == "__main__":
