@@ -24,8 +24,8 @@ void LowerTimerSlackOnce() {
   (void)lowered;
 }
 
-// Sleeps until `left_ns` gives nothing more, in short pieces: a stepped clock shifts the end by one piece at
-// most.
+// Sleeps until `left_ns` gives nothing more, in short pieces: a clock that is set ahead shifts the end by one
+// piece at most.
 void SleepWhile(const std::stop_token& stop, const auto& left_ns) {
   while (!stop.stop_requested()) {
     const std::int64_t piece_ns = std::min(left_ns(), kStopPollNs);
@@ -43,7 +43,9 @@ std::int64_t SystemClock::SteadyNs() const { return Read(CLOCK_MONOTONIC); }
 
 void SystemClock::SleepUntil(std::int64_t unix_ns, std::stop_token stop) const {
   LowerTimerSlackOnce();
-  SleepWhile(stop, [&] { return unix_ns - UnixNs(); });
+  // By both clocks, because the wall clock may be set back by hours.
+  const std::int64_t longest_ns = SteadyNs() + (unix_ns - UnixNs()) + kStopPollNs;
+  SleepWhile(stop, [&] { return std::min(unix_ns - UnixNs(), longest_ns - SteadyNs()); });
 }
 
 void SystemClock::SleepFor(std::int64_t ns, std::stop_token stop) const {

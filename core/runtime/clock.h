@@ -21,7 +21,8 @@ class Clock {
   // Nanoseconds since an arbitrary point; never steps. Use it for deadlines and intervals.
   virtual std::int64_t SteadyNs() const = 0;
 
-  // Returns at the given Unix time, or early once stop is requested.
+  // Returns at the given Unix time, or early once stop is requested. If the clock is set back meanwhile,
+  // returns after the time that it was to take.
   virtual void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const = 0;
 
   // Returns after this time, or early once stop is requested. Measures with SteadyNs, so a step of the wall

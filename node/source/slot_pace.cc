@@ -22,20 +22,30 @@ absl::StatusOr<SlotPace> SlotPace::Create(double rate_hz, estimate::SlotLength s
   return SlotPace(stride, slot, clock);
 }
 
+estimate::Epoch SlotPace::After(estimate::Epoch epoch) const { return (epoch / stride_ + 1) * stride_; }
+
+bool SlotPace::FollowBack(estimate::Epoch now) {
+  const estimate::Epoch upcoming = After(now);
+  if (next_epoch_ <= upcoming + stride_) return false;
+  next_epoch_ = upcoming;
+  return true;
+}
+
 void SlotPace::CatchUp() {
   const estimate::Epoch now = slot_.EpochAt(clock_->UnixNs());
-  const estimate::Epoch upcoming = (now / stride_ + 1) * stride_;
-  // Without this, a clock that was set back would stop the panel until it has caught up.
-  if (next_epoch_ == 0 || next_epoch_ > upcoming + stride_) next_epoch_ = upcoming;
-  if (now <= next_epoch_ + MaxLagSlots(stride_, slot_)) return;
+  const estimate::Epoch upcoming = After(now);
+  if (next_epoch_ == 0) next_epoch_ = upcoming;
+  if (FollowBack(now) || now <= next_epoch_ + MaxLagSlots(stride_, slot_)) return;
   missed_frames_ += (upcoming - next_epoch_) / stride_;
   next_epoch_ = upcoming;
 }
 
 absl::StatusOr<estimate::Epoch> SlotPace::Wait(const std::stop_token& stop) {
+  do {
+    clock_->SleepUntil(slot_.StartNs(next_epoch_), stop);
+    if (stop.stop_requested()) return absl::CancelledError("stopped");
+  } while (FollowBack(slot_.EpochAt(clock_->UnixNs())));
   const estimate::Epoch epoch = next_epoch_;
-  clock_->SleepUntil(slot_.StartNs(epoch), stop);
-  if (stop.stop_requested()) return absl::CancelledError("stopped");
   next_epoch_ += stride_;
   return epoch;
 }

@@ -24,7 +24,8 @@ class SlotPace {
 
   // Leaves out what lags too far behind.
   void CatchUp();
-  // Waits for the start of the next frame's slot. Cancelled once stop is requested.
+  // Waits for the start of the next frame's slot. If the clock is set back meanwhile, goes on with the slot
+  // that comes next by the new time. Cancelled once stop is requested.
   absl::StatusOr<estimate::Epoch> Wait(const std::stop_token& stop);
 
   std::uint64_t stride() const { return stride_; }
@@ -33,6 +34,11 @@ class SlotPace {
  private:
   SlotPace(std::uint64_t stride, estimate::SlotLength slot, const runtime::Clock& clock)
       : stride_(stride), slot_(slot), clock_(&clock) {}
+
+  // The first slot of a frame after `epoch`.
+  estimate::Epoch After(estimate::Epoch epoch) const;
+  // Whether the clock was set back; without this, the panel would stop until the clock has caught up.
+  bool FollowBack(estimate::Epoch now);
 
   std::uint64_t stride_;
   estimate::SlotLength slot_;
