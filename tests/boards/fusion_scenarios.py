@@ -5,7 +5,7 @@ import time
 
 from bed import WALLS, Bed, Site, wait_for
 from impairment import CLEAN, CUT, Impairment
-from ledger import Account, account, slot_faults
+from ledger import Account, account, slot_faults, unexpected_faults
 from report import Outcome
 
 SOURCES = list(WALLS)
@@ -22,6 +22,7 @@ def closed_account(bed, site, nodes, outcome, may_count_twice=(), since=None):
     wait_for("the last slots", lambda: bed.hub.metrics().total("tributary_open_slots") == 0)
     metrics = bed.hub.metrics()
     outcome.tuples = Account()
+    outcome.faults += unexpected_faults(metrics)
     for summary in summaries:
         name = summary["node"]
         its = account(summary, metrics, [name], (since or {}).get(name))

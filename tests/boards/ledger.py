@@ -1,7 +1,7 @@
 """Where every tuple went, from the counts of both sides: a node's summary at its end and the aggregator's metrics after it. No I/O.
 
-  sent = fused + gated + redundant + replaced + refused + dropped        to the last tuple, for each node
-  slots fused = frames taken + slots missed                              for each source, where late frames are not fused in
+  sent = fused + gated + refused + dropped          to the last tuple, for each node
+  slots fused = frames taken + slots missed         for each source, where late frames are not fused in
 
 A node drops the oldest frame of a full spool whether or not it is on its way; one that arrives all the same counts on both sides
 ("twice"). That can only happen to frames that were dropped.
@@ -17,15 +17,13 @@ class Account:
     sent: int = 0
     fused: int = 0
     gated: int = 0
-    redundant: int = 0
-    replaced: int = 0
     dropped: int = 0
     refused: dict = dataclasses.field(default_factory=dict)  # by reason, without gated ones
     missed_frames: int = 0  # that the source could not give in time: no tuple was made
 
     @property
     def left(self):
-        return self.sent - (self.fused + self.gated + self.redundant + self.replaced + self.dropped + sum(self.refused.values()))
+        return self.sent - (self.fused + self.gated + self.dropped + sum(self.refused.values()))
 
     @property
     def uncounted(self):
@@ -68,6 +66,13 @@ def account(summary, metrics, sources, before=None):
     return Account(sent=made, gated=gated, fused=taken("tributary_source_tuples_accepted_total") - gated, dropped=summary["dropped_tuples"],
                    refused={reason: count for reason, count in reasons.items() if reason != "gated"},
                    missed_frames=summary["missed_frames"])
+
+
+def unexpected_faults(metrics):
+    """Outcomes that no scenario should have: every source has leaves of its own, sends a slot once, and sends what fp32 can hold."""
+    names = ("redundant", "replaced", "unusable")
+    counts = {name: metrics.total(f"tributary_tuples_{name}_total") for name in names}
+    return [f"{count:.0f} tuples are {name}" for name, count in counts.items() if count]
 
 
 def slot_faults(metrics, sources):

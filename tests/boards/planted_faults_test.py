@@ -8,7 +8,7 @@ import growth
 import probe
 from exposition import Metrics
 from impairment import CUT, Direction, Impairment
-from ledger import Account, account, slot_faults
+from ledger import Account, account, slot_faults, unexpected_faults
 
 
 def summary(tuples=1000, dropped=0, **refused):
@@ -54,6 +54,10 @@ class LedgerTest(unittest.TestCase):
 
     def test_counts_since_a_reboot(self):
         self.assertEqual(account(summary(100), metrics(1100), ["south"], before=metrics(1000)).left, 0)
+
+    def test_finds_outcomes_that_no_scenario_should_have(self):
+        self.assertEqual(unexpected_faults(Metrics('tributary_tuples_redundant_total{site="lab"} 0\n')), [])
+        self.assertTrue(unexpected_faults(Metrics('tributary_tuples_redundant_total{site="lab"} 1\n')))
 
     def test_each_slot_has_the_source_or_counts_it_as_missed(self):
         self.assertEqual(slot_faults(metrics(0, slots=50, frames=40, missed=10), ["south"]), [])
