@@ -1,11 +1,9 @@
 #include "core/http/http_connection.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
@@ -29,34 +27,6 @@ constexpr std::chrono::milliseconds kMinInterval{10};
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kLingerBytes = std::size_t{1} << 20;
 
-std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
-
-std::optional<HttpMethod> MethodOf(bhttp::verb verb) {
-  switch (verb) {
-    case bhttp::verb::get:
-    case bhttp::verb::head:
-      return HttpMethod::kGet;
-    case bhttp::verb::post:
-      return HttpMethod::kPost;
-    case bhttp::verb::delete_:
-      return HttpMethod::kDelete;
-    default:
-      return std::nullopt;
-  }
-}
-
-// "application/toml" of "Application/TOML; charset=utf-8".
-std::string MediaType(std::string_view value) {
-  value = value.substr(0, value.find(';'));
-  return absl::AsciiStrToLower(absl::StripAsciiWhitespace({value.data(), value.size()}));
-}
-
-HttpResponse NotAllowed(const std::set<std::string>& allowed) {
-  HttpResponse response = HttpProblem(405, fmt::format("not allowed here; use {}", fmt::join(allowed, ", ")));
-  response.headers.emplace_back("Allow", fmt::format("{}", fmt::join(allowed, ", ")));
-  return response;
-}
-
 std::string AddressText(asio::ip::tcp::socket& socket) {
   boost::system::error_code error;
   const asio::ip::tcp::endpoint end = socket.remote_endpoint(error);
@@ -73,25 +43,6 @@ std::string HostOfPeer(asio::ip::tcp::socket& socket) {
 }
 
 }  // namespace
-
-void HttpMailbox::Post(std::function<void()> task) {
-  const runtime::MutexLock lock(mutex_);
-  if (io_ != nullptr) asio::post(*io_, std::move(task));
-}
-
-void HttpMailbox::Close() {
-  const runtime::MutexLock lock(mutex_);
-  io_ = nullptr;
-}
-
-std::string HostOf(const asio::ip::address& address) {
-  if (address.is_v4()) return address.is_loopback() ? "" : address.to_v4().to_string();
-  const asio::ip::address_v6 v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return HostOf(asio::ip::make_address_v4(asio::ip::v4_mapped, v6));
-  if (v6.is_loopback()) return "";
-  const auto bytes = v6.to_bytes();
-  return {bytes.begin(), bytes.begin() + 8};
-}
 
 std::chrono::steady_clock::time_point NextTick(std::chrono::steady_clock::time_point now,
                                                std::chrono::steady_clock::duration interval) {
@@ -151,32 +102,19 @@ void HttpConnection::ReadHeader() {
                            [self = shared_from_this()](Error error, std::size_t) { self->OnHeader(error); });
 }
 
-std::optional<HttpResponse> HttpConnection::FaultOf(Error error) const {
-  if (error == bhttp::error::header_limit) return HttpProblem(431, "the header is too large");
-  if (error == bhttp::error::body_limit || error == bhttp::error::buffer_overflow) {
-    return HttpProblem(413, fmt::format("the body has more than the {} bytes that are allowed here",
-                                        route_ == nullptr ? 0 : route_->body_bytes));
-  }
-  const bool broken = error.category() == bhttp::make_error_code(bhttp::error::bad_target).category() &&
-                      error != bhttp::error::end_of_stream && error != bhttp::error::partial_message;
-  if (broken) return HttpProblem(400, "the request does not parse");
-  return std::nullopt;
-}
-
 void HttpConnection::OnHeader(Error error) {
   unread_ = true;
   keep_alive_ = false;
-  head_ = false;
-  route_ = nullptr;
+  asked_ = {};
   // A connection that is idle between two requests is not slow.
   if (error == beast::error::timeout && buffer_.size() > 0) {
     service_.counters.CountRefusal(HttpRefusal::kSlow);
   }
   if (error) {
-    if (auto fault = FaultOf(error)) Send(*std::move(fault));
+    if (auto fault = AnswerToFault(error, asked_.route)) Send(*std::move(fault));
     return;
   }
-  std::optional<HttpResponse> fault = TakeHeader();
+  std::optional<HttpResponse> fault = TakeHeader(service_, peer_, *parser_, asked_);
   if (fault) {
     unread_ = !parser_->is_done();
     keep_alive_ = !unread_ && parser_->get().keep_alive();
@@ -186,67 +124,13 @@ void HttpConnection::OnHeader(Error error) {
   ReadBody();
 }
 
-std::optional<HttpResponse> HttpConnection::TakeHeader() {
-  const auto& message = parser_->get();
-  head_ = message.method() == bhttp::verb::head;
-  absl::StatusOr<HttpRequest> parsed = ParseHttpTarget(View(message.target()));
-  if (!parsed.ok()) return HttpProblem(400, std::string(parsed.status().message()));
-  request_ = *std::move(parsed);
-  request_.peer = peer_;
-  for (const auto& field : message) {
-    std::string& value = request_.headers[std::string(View(field.name_string()))];
-    if (!value.empty()) value += ", ";
-    value += View(field.value());
-  }
-  if (message.count(bhttp::field::host) > 1 || message.count(bhttp::field::authorization) > 1) {
-    return HttpProblem(400, "Host and Authorization may stand once in the header");
-  }
-  const std::optional<HttpMethod> method = MethodOf(message.method());
-  HttpRoutes::Match match = service_.routes.Find(method.value_or(HttpMethod::kGet), request_.path);
-  if (match.allowed.empty()) {
-    return HttpProblem(404, fmt::format("no such path; there are: {}", service_.routes.Paths()));
-  }
-  if (!method || match.route == nullptr) return NotAllowed(match.allowed);
-  route_ = match.route;
-  request_.method = *method;
-  request_.route = match.name;
-  request_.rest = std::move(match.rest);
-  if (service_.gate) {
-    if (auto refusal = service_.gate(request_)) return refusal;
-  }
-  for (const auto& [key, value] : request_.query) {
-    if (route_->parameters.contains(key)) continue;
-    return HttpProblem(400, fmt::format("{}: no such parameter here{}{}", key,
-                                        route_->parameters.empty() ? "" : "; there are: ",
-                                        fmt::join(route_->parameters, ", ")));
-  }
-  return CheckBody(*route_);
-}
-
-std::optional<HttpResponse> HttpConnection::CheckBody(const HttpRoute& route) {
-  if (parser_->is_done()) return std::nullopt;
-  const std::size_t most = std::min(route.body_bytes, service_.limits.body_bytes);
-  if (most == 0) return HttpProblem(413, "a request has no body here");
-  if (parser_->content_length().value_or(0) > most) {
-    return HttpProblem(413, fmt::format("the body has {} bytes, at most {} are allowed here",
-                                        *parser_->content_length(), most));
-  }
-  const std::string type = MediaType(request_.Header("Content-Type"));
-  if (!route.content_types.empty() && !route.content_types.contains(type)) {
-    return HttpProblem(415, fmt::format("Content-Type: \"{}\" is not taken here; use {}", type.substr(0, 100),
-                                        fmt::join(route.content_types, " or ")));
-  }
-  parser_->body_limit(most);
-  return std::nullopt;
-}
-
 void HttpConnection::ReadBody() {
   stream_.tcp().expires_after(service_.limits.timeout);
   const auto read = [self = shared_from_this()] {
     bhttp::async_read(self->stream_, self->buffer_, *self->parser_,
                       [self](Error error, std::size_t) { self->OnBody(error); });
   };
-  if (absl::AsciiStrToLower(request_.Header("Expect")) != "100-continue") return read();
+  if (absl::AsciiStrToLower(asked_.request.Header("Expect")) != "100-continue") return read();
   text_ = "HTTP/1.1 100 Continue\r\n\r\n";
   asio::async_write(stream_, asio::buffer(text_), [read](Error error, std::size_t) {
     if (!error) read();
@@ -256,16 +140,16 @@ void HttpConnection::ReadBody() {
 void HttpConnection::OnBody(Error error) {
   if (error == beast::error::timeout) service_.counters.CountRefusal(HttpRefusal::kSlow);
   if (error) {
-    if (auto fault = FaultOf(error)) Send(*std::move(fault));
+    if (auto fault = AnswerToFault(error, asked_.route)) Send(*std::move(fault));
     return;
   }
   unread_ = false;
   keep_alive_ = parser_->get().keep_alive();
-  request_.body = std::move(parser_->get().body());
+  asked_.request.body = std::move(parser_->get().body());
   Handle();
 }
 
-void HttpConnection::Handle() { Answer(route_->handler(request_)); }
+void HttpConnection::Handle() { Answer(asked_.route->handler(asked_.request)); }
 
 void HttpConnection::Answer(HttpAnswer answer) {
   if (auto* response = std::get_if<HttpResponse>(&answer)) return Send(std::move(*response));
@@ -311,7 +195,7 @@ void HttpConnection::Send(HttpResponse response) {
   for (const auto& [name, value] : response.headers) response_->set(name, value);
   response_->keep_alive(keep_alive_);
   const std::size_t length = response.body.size();
-  if (!head_) response_->body() = std::move(response.body);
+  if (!asked_.head) response_->body() = std::move(response.body);
   body_bytes_ = response_->body().size();
   service_.sending_bytes += body_bytes_;
   // 204 and 304 have no body, nor a length (RFC 9110, section 8.6).
@@ -346,7 +230,7 @@ void HttpConnection::Download(HttpDownload download) {
       "X-Content-Type-Options: nosniff\r\nConnection: {}\r\n",
       download.content_type, download.bytes, keep_alive_ ? "keep-alive" : "close");
   for (const auto& [name, value] : download.headers) head += fmt::format("{}: {}\r\n", name, value);
-  left_bytes_ = head_ ? 0 : download.bytes;
+  left_bytes_ = asked_.head ? 0 : download.bytes;
   download_ = std::move(download);
   Write(head + "\r\n", &HttpConnection::SendPiece);
 }
@@ -368,7 +252,7 @@ void HttpConnection::Stream(HttpEventStream events) {
     keep_alive_ = false;
     return Send(HttpProblem(503, "too many event streams"));
   }
-  if (head_) return Send({200, "text/event-stream", ""});
+  if (asked_.head) return Send({200, "text/event-stream", ""});
   events_ = std::move(events);
   events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
   ++service_.counters.open_streams;
@@ -397,7 +281,7 @@ void HttpConnection::NextEvent() {
     timer_.expires_at(service_.gate ? std::min(next_event_, judged) : next_event_);
     timer_.async_wait([self = shared_from_this()](Error error) {
       if (error) return;
-      if (self->service_.gate && self->service_.gate(self->request_)) {
+      if (self->service_.gate && self->service_.gate(self->asked_.request)) {
         ++self->service_.counters.ended_streams;
         return self->Close();
       }

@@ -52,10 +52,9 @@ struct HttpCounters {
   std::array<Count, kStatuses.size()> rejected_by_status = {};
   Count failed_handlers = 0;  // that threw: their connection was closed
   std::array<Count, kHttpRefusals> refused = {};
-  Count rejected_connections = 0;  // beyond a limit
-  Count ended_streams = 0;         // of events, that the gate no longer admits
-  Count open_connections = 0;      // now
-  Count open_streams = 0;          // now
+  Count ended_streams = 0;     // of events, that the gate no longer admits
+  Count open_connections = 0;  // now
+  Count open_streams = 0;      // now
 
   void CountAnswer(int status) {
     ++requests;

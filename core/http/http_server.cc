@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/http/http_connection.h"
+#include "core/http/http_service.h"
 #include "core/http/http_tls.h"
 #include "core/runtime/address.h"
 #include "core/runtime/thread_rank.h"
@@ -119,10 +120,7 @@ void HttpServer::Sockets::Take(asio::ip::tcp::socket socket) {
   const auto found = service.of_address.find(host);
   const bool greedy =
       !host.empty() && found != service.of_address.end() && found->second >= limits.connections_of_address;
-  if (full || greedy) {
-    ++counters.rejected_connections;
-    counters.CountRefusal(full ? HttpRefusal::kTooMany : HttpRefusal::kTooManyOfAddress);
-  }
+  if (full || greedy) counters.CountRefusal(full ? HttpRefusal::kTooMany : HttpRefusal::kTooManyOfAddress);
   // Beyond twice the limit, close without an answer. One more TLS handshake would cost more than it tells.
   if (counters.open_connections >= 2 * limits.connections) return;
   if ((full || greedy) && tls != nullptr) return;
@@ -160,13 +158,11 @@ void AddDaemonRoutes(HttpServer& server, runtime::Metrics& metrics) {
     for (std::size_t i = 0; i < kHttpRefusals; ++i) {
       to.Counter(
           "tributary_http_connections_refused_total",
-          "HTTP connections closed before they had made a request, by reason: a limit, a TLS handshake "
-          "that failed, or a request that was too slow.",
+          "HTTP connections refused or closed before they had made a request, by reason: a limit, a TLS "
+          "handshake that failed, or a request that was too slow.",
           {{"reason", std::string(HttpRefusalName(static_cast<HttpRefusal>(i)))}},
           counters.refused[i].load());
     }
-    to.Counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.", {},
-               counters.rejected_connections.load());
     to.Counter("tributary_http_failed_handlers_total",
                "HTTP requests whose handler failed; error in the log.", {}, counters.failed_handlers.load());
     to.Counter("tributary_http_event_streams_ended_total",

@@ -39,18 +39,6 @@ HttpServer& Server() {
       if (request.Header("Authorization").empty()) return std::nullopt;
       return HttpProblem(401, request.Header("Authorization"));
     });
-    made.Route({.method = HttpMethod::kPost,
-                .pattern = "/api/v1/runs/{run}/pause",
-                .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.body}; },
-                .body_bytes = 4096,
-                .content_types = {"application/toml"}});
-    made.Route({.method = HttpMethod::kDelete,
-                .pattern = "/api/v1/runs/{run}",
-                .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; }});
-    made.SetGate([](HttpRequest& request) -> std::optional<HttpResponse> {
-      if (request.Header("Authorization").empty()) return std::nullopt;
-      return HttpProblem(401, request.Header("Authorization"));
-    });
     if (!made.Start("127.0.0.1:0").ok()) std::abort();
     return made;
   }();

@@ -3,18 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <atomic>
 #include <boost/asio.hpp>
+#include <chrono>
 #include <future>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/http/http_connection.h"
+#include "core/http/http_server_fixture.h"
 
 namespace tributary::http {
 namespace {
@@ -24,69 +23,6 @@ using asio::ip::tcp;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(HttpMessageTest, TakesATargetApart) {
-  const auto request = ParseHttpTarget("/api/v1/sites/north%20hall?site=a+b&rate_hz=5&flag&site=c#top");
-  ASSERT_TRUE(request.ok()) << request.status();
-  EXPECT_EQ(request->path, "/api/v1/sites/north hall");
-  EXPECT_EQ(request->query.at("site"), "c");
-  EXPECT_EQ(request->query.at("rate_hz"), "5");
-  EXPECT_EQ(request->query.at("flag"), "");
-}
-
-TEST(HttpMessageTest, NamesEveryFaultByACodeOfGrpc) {
-  const auto body = [](const HttpResponse& response) { return nlohmann::json::parse(response.body); };
-  const std::vector<std::pair<int, std::string>> codes = {
-      {400, "INVALID_ARGUMENT"},  {401, "UNAUTHENTICATED"},  {403, "PERMISSION_DENIED"},
-      {404, "NOT_FOUND"},         {405, "UNIMPLEMENTED"},    {409, "FAILED_PRECONDITION"},
-      {413, "INVALID_ARGUMENT"},  {415, "INVALID_ARGUMENT"}, {429, "RESOURCE_EXHAUSTED"},
-      {431, "INVALID_ARGUMENT"},  {500, "INTERNAL"},         {503, "UNAVAILABLE"},
-      {504, "DEADLINE_EXCEEDED"}, {418, "UNKNOWN"}};
-  for (const auto& [status, code] : codes) {
-    const HttpResponse response = HttpProblem(status, "so");
-    EXPECT_EQ(response.status, status);
-    EXPECT_EQ(body(response), (nlohmann::json{{"code", code}, {"error", "so"}}));
-  }
-  const HttpResponse exists = HttpProblem(absl::AlreadyExistsError("twice"));
-  EXPECT_EQ(exists.status, 409);
-  EXPECT_EQ(body(exists)["code"], "ALREADY_EXISTS");
-  EXPECT_EQ(HttpProblem(absl::DataLossError("")).status, 500);
-  EXPECT_EQ(HttpProblem(absl::CancelledError("")).status, 500) << "a code without a row";
-}
-
-TEST(HttpRoutesTest, FindsTheMostExactPatternOfTheMethod) {
-  HttpRoutes routes;
-  const std::vector<std::pair<HttpMethod, std::string>> all = {{HttpMethod::kGet, "/runs"},
-                                                               {HttpMethod::kPost, "/runs"},
-                                                               {HttpMethod::kGet, "/runs/{run}"},
-                                                               {HttpMethod::kDelete, "/runs/{run}"},
-                                                               {HttpMethod::kPost, "/runs/{run}/stop"},
-                                                               {HttpMethod::kGet, "/models/{digest}.bin"},
-                                                               {HttpMethod::kGet, "/pages/"}};
-  for (const auto& [method, pattern] : all) routes.Add({.method = method, .pattern = pattern, .handler = {}});
-  const auto found = [&](HttpMethod method, std::string_view path) {
-    const HttpRoutes::Match match = routes.Find(method, path);
-    return match.route == nullptr ? std::string("none") : std::string(match.name) + " " + match.rest;
-  };
-  EXPECT_EQ(found(HttpMethod::kGet, "/runs"), "GET /runs ");
-  EXPECT_EQ(found(HttpMethod::kPost, "/runs"), "POST /runs ");
-  EXPECT_EQ(found(HttpMethod::kGet, "/runs/a/stop"), "GET /runs/{run} a/stop") << "a name may have a slash";
-  EXPECT_EQ(found(HttpMethod::kPost, "/runs/a/b/stop"), "POST /runs/{run}/stop a/b");
-  EXPECT_EQ(found(HttpMethod::kGet, "/models/ab.bin"), "GET /models/{digest}.bin ab");
-  EXPECT_EQ(found(HttpMethod::kGet, "/pages/x/y"), "GET /pages/ x/y");
-  for (const char* path : {"/run", "/runs2", "/models/ab.txt", "/models/.bi", ""}) {
-    EXPECT_EQ(found(HttpMethod::kGet, path), "none") << path;
-  }
-  EXPECT_EQ(routes.Find(HttpMethod::kPost, "/runs/a").allowed,
-            (std::set<std::string>{"DELETE", "GET", "HEAD"}));
-  EXPECT_TRUE(routes.Find(HttpMethod::kPost, "/nothing").allowed.empty());
-}
-
-TEST(HttpMessageTest, RefusesWhatIsNoTarget) {
-  for (const char* target : {"", "x", "*", "http://host/", "/%", "/%4", "/%zz", "/%00", "/a?b=%0a"}) {
-    EXPECT_FALSE(ParseHttpTarget(target).ok()) << target;
-  }
-}
-
 TEST(HttpStreamTickTest, StreamsThatBeganAtDifferentTimesTickTogether) {
   using std::chrono::milliseconds;
   using Time = std::chrono::steady_clock::time_point;
@@ -94,118 +30,6 @@ TEST(HttpStreamTickTest, StreamsThatBeganAtDifferentTimesTickTogether) {
   for (const int now_ms : {1000, 1001, 1049}) EXPECT_EQ(next(now_ms), Time(milliseconds(1050))) << now_ms;
   EXPECT_EQ(next(1050), Time(milliseconds(1100))) << "never the present: a stream would be asked twice";
 }
-
-// A server on a free port, and a raw connection to it.
-class HttpServerTest : public ::testing::Test {
- protected:
-  void Start(HttpLimits limits = {}) {
-    server_ = std::make_unique<HttpServer>(limits);
-    server_->Route("/hello", [](const HttpRequest&) { return HttpResponse{.body = "world\n"}; });
-    server_->Route("/under/", [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; });
-    server_->Route("/seen", [](const HttpRequest& request) {
-      HttpResponse response{.body = request.Header("x-word")};
-      response.headers = {{"Cache-Control", "max-age=1"}, {"X-Seen", "yes"}};
-      return response;
-    });
-    server_->Route("/", [](const HttpRequest&) { return HttpResponse{.body = "root"}; });
-    server_->Route("/unchanged", [](const HttpRequest&) { return HttpResponse{.status = 304, .body = ""}; });
-    server_->Route("/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); });
-    server_->Route("/events", [](const HttpRequest&) {
-      return HttpEventStream{std::chrono::milliseconds(10), [n = 0]() mutable -> std::optional<HttpEvent> {
-                               const std::string number = std::to_string(n++);
-                               return HttpEvent{number, "slot-" + number};
-                             }};
-    });
-    server_->Route({.method = HttpMethod::kPost,
-                    .pattern = "/echo",
-                    .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.body}; },
-                    .body_bytes = 100,
-                    .content_types = {"text/plain"}});
-    server_->Route(
-        {.method = HttpMethod::kDelete,
-         .pattern = "/things/{thing}/parts",
-         .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; }});
-    server_->Route("/later", [this](const HttpRequest&) {
-      return HttpPending{[this](HttpPending::Done done) { later_.set_value(std::move(done)); }};
-    });
-    server_->Route("/pieces", [](const HttpRequest&) {
-      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
-                            return std::string(2, static_cast<char>('a' + n++));
-                          }};
-    });
-    server_->Route("/torn", [](const HttpRequest&) {
-      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
-                            if (n++ == 0) return "ab";
-                            return absl::DataLossError("the file is damaged");
-                          }};
-    });
-    server_->Route("/headers", [](const HttpRequest&) {
-      return HttpResponse{.body = "", .headers = {{"Cache-Control", "max-age=5"}, {"X-More", "yes"}}};
-    });
-    server_->SetGate([this](HttpRequest& request) -> std::optional<HttpResponse> {
-      if (!shut_ && request.Header("X-Refuse").empty()) return std::nullopt;
-      return HttpProblem(403, "not you");
-    });
-    server_->Route({.method = HttpMethod::kPost,
-                    .pattern = "/echo",
-                    .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.body}; },
-                    .body_bytes = 100,
-                    .content_types = {"text/plain"}});
-    server_->Route(
-        {.method = HttpMethod::kDelete,
-         .pattern = "/things/{thing}/parts",
-         .handler = [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; }});
-    server_->Route("/later", [this](const HttpRequest&) {
-      return HttpPending{[this](HttpPending::Done done) { later_.set_value(std::move(done)); }};
-    });
-    server_->Route("/pieces", [](const HttpRequest&) {
-      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
-                            return std::string(2, static_cast<char>('a' + n++));
-                          }};
-    });
-    server_->Route("/torn", [](const HttpRequest&) {
-      return HttpDownload{.bytes = 6, .next = [n = 0]() mutable -> absl::StatusOr<std::string> {
-                            if (n++ == 0) return "ab";
-                            return absl::DataLossError("the file is damaged");
-                          }};
-    });
-    server_->Route("/headers", [](const HttpRequest&) {
-      return HttpResponse{.body = "", .headers = {{"Cache-Control", "max-age=5"}, {"X-More", "yes"}}};
-    });
-    server_->SetGate([this](HttpRequest& request) -> std::optional<HttpResponse> {
-      if (!shut_ && request.Header("X-Refuse").empty()) return std::nullopt;
-      return HttpProblem(403, "not you");
-    });
-    ASSERT_TRUE(server_->Start("127.0.0.1:0").ok());
-  }
-  std::string Post(const std::string& fields, const std::string& body) {
-    return Send("POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + fields + "\r\n" + body);
-  }
-
-  tcp::socket Connect() {
-    tcp::socket socket(io_);
-    socket.connect({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(server_->port())});
-    return socket;
-  }
-
-  // Reads until the server closes.
-  std::string Send(const std::string& bytes) {
-    tcp::socket socket = Connect();
-    boost::system::error_code error;
-    asio::write(socket, asio::buffer(bytes), error);
-    std::string answer;
-    asio::read(socket, asio::dynamic_buffer(answer), error);
-    return answer;
-  }
-  std::string Get(const std::string& target) {
-    return Send("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  }
-
-  asio::io_context io_;
-  std::promise<HttpPending::Done> later_;
-  std::atomic<bool> shut_ = false;  // the gate refuses everything
-  std::unique_ptr<HttpServer> server_;
-};
 
 TEST_F(HttpServerTest, AnswersARoute) {
   Start();
@@ -325,45 +149,6 @@ TEST_F(HttpServerTest, WaitsForTheBodyWhereTheClientWaitsForLeave) {
   asio::read_until(client, asio::dynamic_buffer(answer), "\r\n\r\nok");
 }
 
-TEST_F(HttpServerTest, RefusesABodyThatIsTooLargeOrOfAnotherType) {
-  Start();
-  const std::string type = "Content-Type: text/plain\r\n";
-  EXPECT_THAT(Post(type + "Content-Length: 101\r\n", ""), StartsWith("HTTP/1.1 413")) << "before it is sent";
-  EXPECT_THAT(Post(type + "Content-Length: 18446744073709551615\r\n", ""), StartsWith("HTTP/1.1 413"));
-  // A bomb of chunks: more than is allowed, in small pieces, and one that claims to be endless.
-  std::string bomb;
-  for (int i = 0; i < 10'000; ++i) bomb += "1\r\nx\r\n";
-  EXPECT_THAT(Post(type + "Transfer-Encoding: chunked\r\n", bomb), StartsWith("HTTP/1.1 413"));
-  EXPECT_THAT(Post(type + "Transfer-Encoding: chunked\r\n", "fffffffffffffff\r\nx"),
-              StartsWith("HTTP/1.1 413"));
-  EXPECT_THAT(Post(type + "Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\nx"),
-              StartsWith("HTTP/1.1 400"))
-      << "more than 64 bits";
-  EXPECT_THAT(Post("Content-Length: 1\r\n", "x"), StartsWith("HTTP/1.1 415"));
-  EXPECT_THAT(Post("Content-Type: application/json\r\nContent-Length: 1\r\n", "x"),
-              StartsWith("HTTP/1.1 415"));
-}
-
-TEST_F(HttpServerTest, RefusesLengthsThatContradictEachOther) {
-  Start();
-  const std::string type = "Content-Type: text/plain\r\n";
-  for (const char* fields :
-       {"Content-Length: 1\r\nContent-Length: 2\r\n", "Content-Length: -1\r\n",
-        "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
-        "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n", "Content-Length: x\r\n"}) {
-    EXPECT_THAT(Post(type + fields, "xx"), StartsWith("HTTP/1.1 400")) << fields;
-  }
-  EXPECT_THAT(Post("Host: other\r\n", ""), StartsWith("HTTP/1.1 400")) << "two hosts";
-  EXPECT_THAT(Post("Authorization: a\r\nauthorization: b\r\n", ""), StartsWith("HTTP/1.1 400"));
-}
-
-TEST_F(HttpServerTest, CutsABodyThatIsShorterThanItSays) {
-  Start({.timeout = std::chrono::milliseconds(50)});
-  EXPECT_EQ(Post("Content-Type: text/plain\r\nContent-Length: 50\r\n", "short"), "");
-  EXPECT_EQ(server_->counters().refused[static_cast<std::size_t>(HttpRefusal::kSlow)], 1u);
-  EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200"));
-}
-
 TEST_F(HttpServerTest, TakesWhatFollowsABodyForTheNextRequest) {
   Start();
   const std::string request =
@@ -407,15 +192,6 @@ TEST_F(HttpServerTest, SendsAnAnswerThatAnotherThreadFinds) {
   done(HttpResponse{.body = "twice\n"});
 }
 
-TEST_F(HttpServerTest, AnswersForThoseWhoDoNotAndForgetsThemWhenItStops) {
-  Start({.patience = std::chrono::milliseconds(20)});
-  EXPECT_THAT(Get("/later"), StartsWith("HTTP/1.1 504"));
-  const HttpPending::Done done = later_.get_future().get();
-  done(HttpResponse{.body = "late\n"});
-  server_.reset();
-  done(HttpResponse{.body = "much later\n"});
-}
-
 TEST_F(HttpServerTest, SendsABodyInPiecesOrCutsItShort) {
   Start();
   EXPECT_THAT(Get("/pieces"),
@@ -438,84 +214,6 @@ TEST_F(HttpServerTest, EndsAStreamThatTheGateNoLongerAdmits) {
   asio::read(reader, asio::dynamic_buffer(answer), error);
   EXPECT_EQ(error, asio::error::eof);
   EXPECT_EQ(server_->counters().ended_streams, 1u);
-}
-
-TEST_F(HttpServerTest, FiveHundredReadersGetItsPlacesAndNoMore) {
-  Start({.connections = 40, .streams = 16});
-  std::vector<tcp::socket> readers;
-  for (int i = 0; i < 500; ++i) {
-    readers.push_back(Connect());
-    boost::system::error_code error;
-    asio::write(readers.back(), asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")), error);
-  }
-  const HttpCounters& counters = server_->counters();
-  while (counters.refused[0] + counters.rejected_requests < 484) std::this_thread::yield();
-  EXPECT_EQ(counters.open_streams, 16u);
-  EXPECT_LE(server_->counters().open_connections, 80u);
-  readers.clear();
-  while (server_->counters().open_streams > 0) std::this_thread::yield();
-  std::string answer;
-  while (!(answer = Get("/hello")).starts_with("HTTP/1.1 200")) {
-  }
-}
-
-TEST(HttpHostTest, IsAnAddressOrANetworkOf64BitsAndTheLoopbackIsNobody) {
-  const auto host = [](const char* address) { return HostOf(asio::ip::make_address(address)); };
-  EXPECT_EQ(host("127.0.0.1"), "");
-  EXPECT_EQ(host("::1"), "");
-  EXPECT_EQ(host("::ffff:127.0.0.1"), "");
-  EXPECT_EQ(host("::ffff:192.0.2.7"), host("192.0.2.7"));
-  EXPECT_NE(host("192.0.2.7"), host("192.0.2.8"));
-  EXPECT_EQ(host("2001:db8:1:2::1"), host("2001:db8:1:2:ffff::7"));
-  EXPECT_NE(host("2001:db8:1:2::1"), host("2001:db8:1:3::1"));
-}
-
-TEST_F(HttpServerTest, OutlivesAHandlerThatThrows) {
-  Start();
-  EXPECT_EQ(Get("/throws"), "");
-  EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200"));
-}
-
-TEST_F(HttpServerTest, CutsAConnectionThatSaysNothing) {
-  Start({.timeout = std::chrono::milliseconds(50)});
-  tcp::socket silent = Connect();
-  boost::system::error_code error;
-  std::string nothing;
-  asio::read(silent, asio::dynamic_buffer(nothing), error);
-  EXPECT_TRUE(error);
-  EXPECT_EQ(nothing, "");
-}
-
-TEST_F(HttpServerTest, RefusesConnectionsBeyondItsLimit) {
-  Start({.connections = 1});
-  tcp::socket first = Connect();
-  asio::write(first, asio::buffer(std::string("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")));
-  std::string answer;
-  asio::read_until(first, asio::dynamic_buffer(answer), "world\n");
-  EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 503"));
-  EXPECT_EQ(server_->counters().rejected_connections, 1u);
-}
-
-// Larger than what sockets hold by themselves.
-TEST_F(HttpServerTest, ReadersThatAreSlowTogetherHoldOneLargeAnswer) {
-  constexpr std::size_t kLarge = std::size_t{32} << 20;
-  server_ = std::make_unique<HttpServer>(HttpLimits{.sent_bytes = kLarge + 1000});
-  server_->Route("/large", [](const HttpRequest&) { return HttpResponse{.body = std::string(kLarge, 'x')}; });
-  server_->Route("/small", [](const HttpRequest&) { return HttpResponse{.body = "small\n"}; });
-  ASSERT_TRUE(server_->Start("127.0.0.1:0").ok());
-  {
-    tcp::socket slow = Connect();
-    asio::write(slow, asio::buffer(std::string("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")));
-    std::array<char, 100> beginning{};
-    asio::read(slow, asio::buffer(beginning));
-    EXPECT_THAT(Get("/large"), StartsWith("HTTP/1.1 503"));
-    EXPECT_THAT(Get("/small"), StartsWith("HTTP/1.1 200"));
-  }
-  // The server notices that the reader has gone.
-  std::string answer;
-  while ((answer = Get("/large")).starts_with("HTTP/1.1 503")) {
-  }
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(HttpServerTest, StreamsEventsUntilTheReaderGoes) {
