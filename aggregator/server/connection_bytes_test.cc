@@ -1,0 +1,159 @@
+// Bytes of which nothing comes, and those that take the memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/connection_table_fixture.h"
+
+namespace tributary::server {
+namespace {
+
+TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoReportsComesLast) {
+  const auto peer = [](int host, int port) {
+    return "192.0.2." + std::to_string(host) + ":" + std::to_string(port);
+  };
+  AddSpeaking(peer(1, 1));  // a panel
+  Begin(peer(1, 1));
+  table_.NoteReport(peer(1, 1));
+  AddSpeaking(peer(2, 2));  // a node that learns
+  AddSpeaking(peer(3, 3));  // the one who sends, on two connections
+  AddSpeaking(peer(3, 4));
+  std::array<std::uint64_t, 5> received = {0, 5'000, 900, 800, 700};
+  const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
+  table_.NoteSent(now);
+  received = {0, 15'000, 1'000, 860, 760};
+  table_.NoteSent(now);
+  const auto fds = [](const std::vector<Socket>& sockets) {
+    std::set<int> all;
+    for (const Socket& each : sockets) all.insert(each.fd);
+    return all;
+  };
+  EXPECT_EQ(fds(table_.TakeGreediest()), (std::set{3, 4}));
+  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{2});
+  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{1});
+  EXPECT_TRUE(table_.TakeGreediest().empty());
+  EXPECT_EQ(Refused(ConnectionFault::kMemory), 4u);
+}
+
+TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:2");
+  for (const char* peer : {"192.0.2.1:1", "192.0.2.2:2"}) {
+    Begin(peer);
+    table_.NoteReport(peer);
+  }
+  table_.EndCall("192.0.2.2:2", true);
+  EXPECT_EQ(table_.TakeGreediest().at(0).fd, 2);
+}
+
+TEST_F(ConnectionTableTest, CutsASilentConnectionThatTalksAndNoneThatHasMadeACall) {
+  Add("192.0.2.1:1");
+  Add("192.0.2.1:2");
+  AddSpeaking("192.0.2.1:3");
+  const auto talks = [](Socket socket) { return socket.fd != 1; };
+  for (int i = 1; i < ConnectionTable::kTalks; ++i) EXPECT_TRUE(table_.TakeTalkers(talks).empty()) << i;
+  const auto talkers = table_.TakeTalkers(talks);
+  ASSERT_EQ(talkers.size(), 1u);
+  EXPECT_EQ(talkers[0].fd, 2);
+  EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
+  EXPECT_EQ(table_.figures().connections, 2u);
+}
+
+TEST_F(ConnectionTableTest, HearsCallsAndMessages) {
+  Add("192.0.2.1:1");
+  EXPECT_EQ(table_.OpenConnections().front().heard, 0u);
+  Begin("192.0.2.1:1");
+  ++table_.PulseOf("192.0.2.1:1")->heard;
+  EXPECT_EQ(table_.OpenConnections().front().heard, 2u);
+  EXPECT_EQ(table_.PulseOf("192.0.2.9:1"), nullptr);
+}
+
+TEST_F(ConnectionTableTest, TakesWhoStallsOnce) {
+  Add("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  std::vector<std::uint64_t> all;
+  for (const ConnectionTable::Open& each : table_.OpenConnections()) all.push_back(each.number);
+  EXPECT_EQ(table_.TakeStalling({all[0] + all[1] + 1}).size(), 0u) << "neither";
+  EXPECT_EQ(table_.TakeStalling(all).size(), 2u);
+  EXPECT_EQ(table_.TakeStalling(all).size(), 0u);
+  EXPECT_TRUE(table_.OpenConnections().empty()) << "cut, and not closed yet";
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 2u);
+}
+
+TEST_F(ConnectionTableTest, TakesTheOtherConnectionsOfWhoStallsUnlessTheyReportOrUpload) {
+  const auto peer = [](int port) { return "192.0.2.1:" + std::to_string(port); };
+  for (int port = 1; port <= 4; ++port) AddSpeaking(peer(port));
+  AddSpeaking("192.0.2.2:1");
+  Begin(peer(3));
+  table_.NoteReport(peer(3));
+  ++table_.PulseOf(peer(4))->uploads;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (const ConnectionTable::Open& each : table_.OpenConnections()) first = std::min(first, each.number);
+  std::set<int> cut;
+  for (const Socket& each : table_.TakeStalling({first})) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
+}
+
+// It waits for a task, for days.
+TEST_F(ConnectionTableTest, LeavesWhoSendsPingsAlone) {
+  ConnectionTable table{ConnectionLimits()};
+  table.Add("192.0.2.1:1", {1, 0}, 0);
+  table.BeginCall("192.0.2.1:1", "", 0);
+  constexpr std::uint64_t kPingBytesPerLook = 5;
+  const std::uint64_t looks = 10 * ConnectionLimits().unheard_bytes / kPingBytesPerLook;
+  for (std::uint64_t look = 1; look <= looks; ++look) {
+    const std::uint64_t received = 1'000 + look * kPingBytesPerLook;
+    ASSERT_TRUE(table.TakeUnheard([received](Socket) { return received; }).empty()) << look;
+  }
+}
+
+// It reads two thousand slots a second for a minute and asks for nothing else.
+TEST_F(ConnectionTableTest, LeavesWatchersAlone) {
+  constexpr std::uint64_t kSlotsPerLook = 500;
+  constexpr std::uint64_t kWindowUpdates = 26;  // of the stream and of the connection, for each slot
+  AddSpeaking("192.0.2.1:1");
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  std::uint64_t received = 1'000;
+  for (int look = 0; look < 240; ++look) {
+    pulse->sent += kSlotsPerLook;
+    received += kSlotsPerLook * kWindowUpdates;
+    ASSERT_TRUE(table_.TakeUnheard([&](Socket) { return received; }).empty()) << look;
+  }
+  received += kSlotsPerLook * 240 * 6 + ConnectionLimits().unheard_bytes + 240 * 16 + 1'001;
+  EXPECT_EQ(table_.TakeUnheard([&](Socket) { return received; }).size(), 1u) << "a header behind the slots";
+}
+
+// A header that grows slowly.
+TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  const auto pulse = table_.PulseOf("192.0.2.2:1");
+  const auto look = [&](std::uint64_t received) {
+    return table_.TakeUnheard([received](Socket) { return received; });
+  };
+  const ConnectionLimits limits;
+  EXPECT_TRUE(look(1'000).empty()) << "what their calls took";
+  ++pulse->uploads;
+  EXPECT_TRUE(look(1'000 + limits.unheard_bytes).empty());
+  const std::vector<Socket> cut = look(1'001 + limits.unheard_bytes);
+  ASSERT_EQ(cut.size(), 1u);
+  EXPECT_EQ(cut.front().fd, 1);
+  EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
+  std::uint64_t received = 1'000 + limits.unheard_bytes + limits.unheard_bytes_of_upload;
+  EXPECT_TRUE(look(received).empty()) << "half of its message may be on the way";
+  ++pulse->heard;
+  EXPECT_TRUE(look(received += limits.unheard_bytes_of_upload).empty()) << "the next one";
+  --pulse->uploads;
+  EXPECT_TRUE(look(received += limits.unheard_bytes).empty());
+  EXPECT_EQ(look(received + 1).size(), 1u);
+}
+
+}  // namespace
+}  // namespace tributary::server

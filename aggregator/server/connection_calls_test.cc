@@ -1,0 +1,181 @@
+// Calls: how many, how fast, whose.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/connection_table_fixture.h"
+
+namespace tributary::server {
+namespace {
+
+TEST_F(ConnectionTableTest, CutsAConnectionThatHasMoreCallsThanItMayHaveStreamsOnce) {
+  Add("192.0.2.1:1");
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+  ASSERT_TRUE(Begin("192.0.2.1:1").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+  EXPECT_EQ(Refused(ConnectionFault::kTooManyCalls), 1u);
+}
+
+TEST_F(ConnectionTableTest, CutsTheConnectionWithTheMostCallsIfThereAreTooManyInAll) {
+  for (int host = 1; host <= 4; ++host) Add("192.0.2." + std::to_string(host) + ":1");
+  for (const int host : {1, 1, 2, 3, 4, 2}) {
+    EXPECT_FALSE(Begin("192.0.2." + std::to_string(host) + ":1").has_value());
+  }
+  const auto cut = Begin("192.0.2.3:1");
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_LE(cut->fd, 3);
+  EXPECT_EQ(table_.figures().calls, 7u);
+}
+
+TEST_F(ConnectionTableTest, CutsAConnectionThatMakesTooManyRareCallsInASecond) {
+  ConnectionTable table({.rare_calls = 2});
+  table.Add("192.0.2.1:1", {7, 0}, 0);
+  for (const std::int64_t second : {1, 1, 2, 2}) {
+    EXPECT_FALSE(table.NoteRareCall("192.0.2.1:1", second).has_value());
+  }
+  EXPECT_TRUE(table.NoteRareCall("192.0.2.1:1", 2).has_value());
+  EXPECT_FALSE(table.NoteRareCall("192.0.2.1:1", 2).has_value()) << "once";
+}
+
+TEST_F(ConnectionTableTest, ACallThatIsOverCountsNoMore) {
+  Add("192.0.2.1:1");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(Begin("192.0.2.1:1").has_value());
+    table_.EndCall("192.0.2.1:1");
+  }
+  EXPECT_EQ(table_.figures().calls, 0u);
+}
+
+// It may spread them over as many connections as it likes.
+TEST_F(ConnectionTableTest, OnePeerHasHalfOfAllCallsAtMostAndTheOthersTheRest) {
+  for (int port = 1; port <= 4; ++port) Add("192.0.2." + std::to_string(port) + ":1");
+  for (const int port : {1, 2, 3}) {
+    EXPECT_FALSE(Begin("192.0.2." + std::to_string(port) + ":1", "greedy").has_value());
+  }
+  EXPECT_EQ(Begin("192.0.2.3:1", "greedy")->fd, 3);
+  EXPECT_EQ(Refused(ConnectionFault::kTooManyCallsOfPeer), 1u);
+  EXPECT_FALSE(Begin("192.0.2.4:1", "honest").has_value());
+  table_.EndCall("192.0.2.1:1");
+  table_.EndCall("192.0.2.3:1");
+  EXPECT_FALSE(Begin("192.0.2.2:1", "greedy").has_value()) << "its calls have ended";
+}
+
+TEST_F(ConnectionTableTest, WithoutTlsAnAddressHasHalfOfAllCallsAtMost) {
+  for (int port = 1; port <= 4; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 3; ++port) {
+    EXPECT_FALSE(Begin("192.0.2.1:" + std::to_string(port)).has_value());
+  }
+  EXPECT_TRUE(Begin("192.0.2.1:4").has_value());
+}
+
+TEST_F(ConnectionTableTest, ACutConnectionGivesItsPeersCallsBackWhenItCloses) {
+  for (int port = 1; port <= 2; ++port) Add("192.0.2.1:" + std::to_string(port));
+  Begin("192.0.2.1:1");
+  Begin("192.0.2.1:1");
+  ASSERT_TRUE(Begin("192.0.2.1:1").has_value());
+  for (int i = 0; i < 3; ++i) table_.EndCall("192.0.2.1:1");
+  table_.Sweep([](Socket socket) { return socket.fd != 1; });
+  EXPECT_FALSE(Begin("192.0.2.1:2").has_value());
+  EXPECT_FALSE(Begin("192.0.2.1:2").has_value());
+}
+
+// DeclineTask, Participate and refused calls in a loop cost gRPC's threads what the panels need.
+TEST_F(ConnectionTableTest, CutsANameThatMakesTooManyCallsInASecondOverAllItsConnections) {
+  const auto call = [this](int port, std::int64_t second) {
+    const std::string peer = "192.0.2." + std::to_string(port) + ":1";
+    const auto cut = Begin(peer, "loop", second);
+    table_.EndCall(peer);
+    return cut;
+  };
+  for (int port = 1; port <= 2; ++port) Add("192.0.2." + std::to_string(port) + ":1");
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(call(1 + i % 2, 7).has_value());
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(call(1 + i % 2, 8).has_value());
+  EXPECT_EQ(call(2, 8)->fd, 2);
+  EXPECT_FALSE(call(2, 8).has_value()) << "once";
+  EXPECT_EQ(call(1, 8)->fd, 1) << "each that goes on";
+  EXPECT_EQ(Refused(ConnectionFault::kCallRate), 2u);
+}
+
+TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop) {
+  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 2; ++port) Begin("192.0.2.1:" + std::to_string(port), "thief");
+  Begin("192.0.2.1:3", "honest");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteRefusedCall("thief", 5).empty());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty());
+  EXPECT_TRUE(table_.NoteRefusedCall("nobody yet", 6).empty());
+  std::set<int> cut;
+  for (const Socket& each : table_.NoteRefusedCall("thief", 6)) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
+  EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
+}
+
+TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWithTooManyCallsOfWhichOnlyHeadersCame) {
+  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
+  for (int port = 1; port <= 2; ++port) Begin("192.0.2.1:" + std::to_string(port), "evil");
+  Begin("192.0.2.1:3", "honest");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty());
+  EXPECT_TRUE(table_.NoteAdmittedCall("honest").empty());
+  EXPECT_TRUE(table_.NoteAdmittedCall("nobody yet").empty());
+  std::set<int> cut;
+  for (const Socket& each : table_.NoteAdmittedCall("evil")) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2}));
+  EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty()) << "once";
+  EXPECT_EQ(Refused(ConnectionFault::kHalfCalls), 2u);
+}
+
+TEST_F(ConnectionTableTest, ACallWhoseRequestHasComeIsHalfNoMore) {
+  Add("192.0.2.1:1");
+  Begin("192.0.2.1:1", "node");
+  table_.EndCall("192.0.2.1:1");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(table_.NoteAdmittedCall("node").empty()) << i;
+    EXPECT_FALSE(Begin("192.0.2.1:1", "node", i).has_value());
+    table_.EndCall("192.0.2.1:1");
+  }
+}
+
+TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {
+  ConnectionTable table({.calls = 45'000});
+  for (int channel = 0; channel < 20; ++channel)
+    table.Add("192.0.2.1:" + std::to_string(channel), {channel, 0}, 0);
+  for (int node = 0; node < 10'000; ++node) {
+    const std::string peer = "192.0.2.1:" + std::to_string(node / 500);
+    EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " joins";
+    EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " sends its update";
+  }
+}
+
+// A peer that ends may reset all its streams at once; a flood goes on.
+TEST_F(ConnectionTableTest, CutsTheConnectionThatResetsMoreStreamsInASecondThanItMayHave) {
+  const ConnectionLimits limits;
+  ASSERT_FALSE(table_.Add("192.0.2.1:1", {1, 11}, 0));
+  for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 5));
+  for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6));
+  EXPECT_EQ(table_.NoteReset("192.0.2.1:1", false, 6)->fd, 1);
+  EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6)) << "cut already";
+  EXPECT_EQ(table_.figures().refused[static_cast<std::size_t>(ConnectionFault::kResets)], 1u);
+
+  ASSERT_FALSE(table_.Add("192.0.2.1:2", {2, 12}, 0));
+  for (std::size_t i = 0; i < limits.report_resets; ++i)
+    EXPECT_FALSE(table_.NoteReset("192.0.2.1:2", true, 6));
+  EXPECT_EQ(table_.NoteReset("192.0.2.1:2", true, 6)->fd, 2);
+}
+
+TEST_F(ConnectionTableTest, CutsAPeerWhoseReflectionStreamsFollowEachOtherTooFastOnAnyConnection) {
+  const std::size_t limit = ConnectionLimits().reflections;
+  for (const std::string peer : {"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1"}) AddSpeaking(peer);
+  for (std::size_t i = 0; i < limit; ++i) {
+    EXPECT_FALSE(table_.NoteReflection(i % 2 == 0 ? "192.0.2.1:1" : "192.0.2.1:2", 7).has_value());
+  }
+  EXPECT_FALSE(table_.NoteReflection("192.0.2.2:1", 7).has_value()) << "another peer";
+  EXPECT_EQ(table_.NoteReflection("192.0.2.1:2", 7)->fd, 2);
+  EXPECT_EQ(Refused(ConnectionFault::kCallRate), 1u);
+  EXPECT_FALSE(table_.NoteReflection("192.0.2.1:1", 8).has_value()) << "the next second";
+}
+
+}  // namespace
+}  // namespace tributary::server

@@ -1,0 +1,69 @@
+"""Messages of protobuf that fuzzing starts from."""
+
+from seed_bytes import GROUPS, LONG, MAX_BYTES, field, fill, gather, many, numbered
+
+
+def answers():
+    return {
+        "size_name": field(1, field(1, LONG)),
+        "times": field(1, field(1, b"s") + b"\x21" + b"\1" + bytes(6) + b"\x80") + b"\x11" + b"\xff" * 7 + b"\x7f",
+        "depth_groups": GROUPS,
+        "count_nodes": fill(field(1, field(1, b"s"))),
+        "count_learns": many(1, 12),
+        "count_learns_of_a_long_name": many(1, 12, head=field(2, b"n" * (MAX_BYTES // 2))),
+        **{f"count_{number}": many(number) for number in range(1, 5)},
+    }
+
+
+def frames():
+    return {
+        "size_values": field(2, field(6, bytes(MAX_BYTES - 32))),
+        "depth_groups": GROUPS,
+        "count_frames": many(2),
+        "count_sources": many(1, 4),
+        "count_leaves": many(1, 4, 3),
+        "count_watched_leaves": many(3),
+        "count_classes": many(1, 4, 4),
+        "count_watched_classes": many(6),
+        "size_probabilities": field(2, field(10, bytes(MAX_BYTES - 32))),
+    }
+
+
+def tasks():
+    return {
+        "size_name": field(1, LONG),
+        "depth_groups": GROUPS,
+        "count_nodes": many(5, 4),
+        "count_masking_nodes": many(3, 8, 2),
+        "count_masking_shares": many(3, 8, 3),
+        "count_survivors": many(6, 3),
+    }
+
+
+def updates():
+    node = field(1, b"n") + field(2, b"b" * 16)
+    return {
+        "size_message": field(3, b"n") + field(4, b"b" * 16) + field(6, b"\x1b" * (MAX_BYTES - 64)),
+        "size_chunk": field(2, field(3, bytes(MAX_BYTES - 32))),
+        "depth_groups": GROUPS,
+        "count_workloads": many(6, head=node),
+        "count_encodings": node + field(7, b"\1" * (MAX_BYTES - 64)),
+        "count_contributors": many(1, 11),
+    }
+
+
+def onnx_files():
+    graphs = b""
+    while len(graphs) < MAX_BYTES // 16:
+        graphs = field(1, field(5, field(6, graphs)))  # in an attribute of a node of the one before
+    return {
+        "size_doc": field(6, LONG) + field(7),
+        "size_shape": field(7, field(5, field(1, b"\1" * (MAX_BYTES - 32)))),
+        "depth_graphs": field(7, graphs),
+        "depth_groups": GROUPS,
+        "count_metadata": gather((field(14, field(1, key)) for key in numbered(b"%d")), field(7)),
+        "count_metadata_of_one_key": fill(field(14), field(7)),
+        "count_nodes": many(7, 1),
+        "count_tensors": many(7, 5),
+        "count_inputs": many(7, 11),
+    }
