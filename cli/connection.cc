@@ -21,10 +21,11 @@ std::string Advice(const absl::Status& status, const std::string& text,
   if (!absl::IsUnavailable(status)) return "";
   if (absl::StrContains(text, "the CA in the ca file")) return fmt::format(" (here: {})", connection.tls.ca);
   if (absl::StrContains(text, "Socket closed")) {
-    return connection.tls.certificate.empty()
-               ? "; if it wants mutual TLS, give --certificate, --key and --ca"
-               : fmt::format("; it may not trust {}: its ca must be the one that signed this",
-                             connection.tls.certificate);
+    const std::string tls = connection.tls.certificate.empty()
+                                ? "if it wants mutual TLS, give --certificate, --key and --ca"
+                                : fmt::format("it may not trust {}: its ca must be the one that signed this",
+                                              connection.tls.certificate);
+    return fmt::format("; {}; or it refuses this address for now: its log says why", tls);
   }
   return "";
 }

@@ -40,7 +40,8 @@ absl::Status WithTlsAdvice(const absl::Status& error, bool tls) {
   return absl::UnavailableError(absl::StrCat(
       error.message(),
       tls ? "; the aggregator may not trust this certificate: its ca must be the one that signed it"
-          : "; if the aggregator wants TLS, fill [tls]"));
+          : "; if the aggregator wants TLS, fill [tls]",
+      "; or it refuses this address for now: its log says why"));
 }
 
 void AwaitConnection(grpc::Channel& channel) {
