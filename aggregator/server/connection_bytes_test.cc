@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -58,12 +59,23 @@ TEST_F(ConnectionTableTest, CutsASilentConnectionThatTalksAndNoneThatHasMadeACal
   Add("192.0.2.1:2");
   AddSpeaking("192.0.2.1:3");
   const auto talks = [](Socket socket) { return socket.fd != 1; };
-  for (int i = 1; i < ConnectionTable::kTalks; ++i) EXPECT_TRUE(table_.TakeTalkers(talks).empty()) << i;
-  const auto talkers = table_.TakeTalkers(talks);
+  constexpr std::chrono::milliseconds kSpent{5};
+  for (auto spent = kSpent; spent < ConnectionTable::kPatience; spent += kSpent) {
+    EXPECT_TRUE(table_.TakeTalkers(talks, kSpent).empty()) << spent.count();
+  }
+  const auto talkers = table_.TakeTalkers(talks, kSpent);
   ASSERT_EQ(talkers.size(), 1u);
   EXPECT_EQ(talkers[0].fd, 2);
   EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
   EXPECT_EQ(table_.figures().connections, 2u);
+}
+
+// The thread that looks may not have run for long, and the connection may have begun just before.
+TEST_F(ConnectionTableTest, OneLookUsesUpNobodysPatience) {
+  Add("192.0.2.1:1");
+  const auto talks = [](Socket) { return true; };
+  EXPECT_TRUE(table_.TakeTalkers(talks, std::chrono::seconds(1)).empty());
+  EXPECT_EQ(table_.TakeTalkers(talks, std::chrono::seconds(1)).size(), 1u);
 }
 
 TEST_F(ConnectionTableTest, HearsCallsAndMessages) {
@@ -115,19 +127,32 @@ TEST_F(ConnectionTableTest, LeavesWhoSendsPingsAlone) {
 }
 
 // It reads two thousand slots a second for a minute and asks for nothing else.
-TEST_F(ConnectionTableTest, LeavesWatchersAlone) {
+TEST_F(ConnectionTableTest, LeavesWatchersAloneWhoseAnswersComeLate) {
   constexpr std::uint64_t kSlotsPerLook = 500;
-  constexpr std::uint64_t kWindowUpdates = 26;  // of the stream and of the connection, for each slot
+  // For each slot one of the stream and one of the connection, in records of TLS.
+  constexpr std::uint64_t kWindowUpdates = 2 * (13 + 22);
   AddSpeaking("192.0.2.1:1");
   const auto pulse = table_.PulseOf("192.0.2.1:1");
   std::uint64_t received = 1'000;
   for (int look = 0; look < 240; ++look) {
-    pulse->sent += kSlotsPerLook;
-    received += kSlotsPerLook * kWindowUpdates;
+    if (look % 4 == 0) pulse->sent += 4 * kSlotsPerLook;
+    if (look % 4 == 3) received += 4 * kSlotsPerLook * kWindowUpdates;
     ASSERT_TRUE(table_.TakeUnheard([&](Socket) { return received; }).empty()) << look;
   }
-  received += kSlotsPerLook * 240 * 6 + ConnectionLimits().unheard_bytes + 240 * 16 + 1'001;
-  EXPECT_EQ(table_.TakeUnheard([&](Socket) { return received; }).size(), 1u) << "a header behind the slots";
+}
+
+TEST_F(ConnectionTableTest, AWatcherThatDoesNotAnswerMaySendOneMessageMoreAndNotAWeeksAnswers) {
+  AddSpeaking("192.0.2.1:1");
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  std::uint64_t received = 1'000;
+  const auto look = [&] { return table_.TakeUnheard([&](Socket) { return received; }); };
+  EXPECT_TRUE(look().empty());
+  pulse->sent += 1'000'000'000;
+  EXPECT_TRUE(look().empty());
+  received += 2 * ConnectionLimits().unheard_bytes;
+  EXPECT_TRUE(look().empty());
+  ++received;
+  EXPECT_EQ(look().size(), 1u) << "a header behind the slots";
 }
 
 // A header that grows slowly.

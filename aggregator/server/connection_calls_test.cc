@@ -140,10 +140,10 @@ TEST_F(ConnectionTableTest, ACallWhoseRequestHasComeIsHalfNoMore) {
 
 TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {
   ConnectionTable table({.calls = 45'000});
-  for (int channel = 0; channel < 20; ++channel)
+  for (int channel = 0; channel < 100; ++channel)
     table.Add("192.0.2.1:" + std::to_string(channel), {channel, 0}, 0);
   for (int node = 0; node < 10'000; ++node) {
-    const std::string peer = "192.0.2.1:" + std::to_string(node / 500);
+    const std::string peer = "192.0.2.1:" + std::to_string(node / 100);
     EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " joins";
     EXPECT_FALSE(table.BeginCall(peer, "", 1).has_value()) << node << " sends its update";
   }

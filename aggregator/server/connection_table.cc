@@ -49,7 +49,8 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   if (oldest == connections_.end()) return std::nullopt;
   ++refused_[static_cast<std::size_t>(fault)];
   const std::string whose = AddressOf(oldest->first);
-  if (addresses_.find(whose)->second.silent_cuts.Exceeds(limits_.silent_cuts, second)) KeepOut(whose, second);
+  if (addresses_.find(whose)->second.silent_cuts.Exceeds(limits_.silent_cuts, second))
+    quarantine_.KeepOut(whose, second);
   const Socket cut = oldest->second.socket;
   Forget(oldest);
   return cut;
@@ -115,14 +116,18 @@ void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
   }
 }
 
-std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket)>& talks) {
+std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket)>& talks,
+                                                 std::chrono::nanoseconds spent) {
   const Numbers talking = Which(true, talks);
   if (talking.empty()) return {};
+  // It may have begun just before this look.
+  const std::chrono::nanoseconds most = std::min<std::chrono::nanoseconds>(spent, kPatience / 2);
   std::vector<Socket> talkers;
   const runtime::MutexLock lock(mutex_);
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
-    if (each->second.silent && talking.contains(each->second.number) && ++each->second.talks >= kTalks) {
+    const bool talks_now = each->second.silent && talking.contains(each->second.number);
+    if (talks_now && (each->second.talked += most) >= kPatience) {
       ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
       talkers.push_back(each->second.socket);
       Forget(each);
@@ -210,6 +215,19 @@ std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_
   return cut;
 }
 
+void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
+  const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
+  const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
+  const std::uint64_t more = (sent - std::exchange(own.seen_sent, sent)) * limits_.unheard_bytes_per_sent;
+  const std::uint64_t came = received - std::min(std::exchange(own.seen_received, received), received);
+  // Not all that it could have answered in a week.
+  own.answers_due = std::min(own.answers_due + limits_.unheard_bytes_per_look + more, limits_.unheard_bytes);
+  const std::uint64_t answers = std::min(came, own.answers_due);
+  own.answers_due -= answers;
+  own.heard_received =
+      std::exchange(own.seen_heard, heard) != heard ? received : own.heard_received + answers;
+}
+
 std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received) {
   std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
   for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
@@ -218,16 +236,11 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
   for (auto& [peer, each] : connections_) {
     const auto found = now.find(each.number);
     if (found == now.end()) continue;
-    const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
-    const std::uint64_t answers =
-        each.pulse->sent.load(std::memory_order_relaxed) * limits_.unheard_bytes_per_sent;
-    const std::uint64_t unanswered = found->second - std::min(answers, found->second);
-    each.heard_received = std::exchange(each.seen_heard, heard) != heard
-                              ? unanswered
-                              : std::min(each.heard_received + limits_.unheard_bytes_per_look, unanswered);
+    const std::uint64_t in_all = found->second;
+    NoteHeard(each, in_all);
     const std::uint64_t uploads = each.pulse->uploads.load(std::memory_order_relaxed);
     const std::uint64_t allowed = limits_.unheard_bytes + uploads * limits_.unheard_bytes_of_upload;
-    if (unanswered <= each.heard_received + allowed) continue;
+    if (in_all <= each.heard_received + allowed) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
   }
   return cut;
@@ -334,24 +347,14 @@ std::vector<Socket> ConnectionTable::TakeGreediest() {
   return cut;
 }
 
-void ConnectionTable::Quarantine(const std::string& peer, std::int64_t second) {
+void ConnectionTable::KeepOut(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
-  KeepOut(AddressOf(peer), second);
-}
-
-void ConnectionTable::KeepOut(const std::string& address, std::int64_t second) {
-  if (quarantined_.size() >= kMostQuarantined) {
-    std::erase_if(quarantined_,
-                  [&](const auto& each) { return each.second + limits_.quarantine_s <= second; });
-  }
-  if (quarantined_.size() < kMostQuarantined) quarantined_[address] = second;
+  quarantine_.KeepOut(AddressOf(peer), second);
 }
 
 bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second) const {
   const runtime::MutexLock lock(mutex_);
-  if (quarantined_.empty()) return false;
-  const auto found = quarantined_.find(AddressOf(peer));
-  return found != quarantined_.end() && second < found->second + limits_.quarantine_s;
+  return quarantine_.Holds(AddressOf(peer), second);
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/server/quarantine.h"
+#include "aggregator/server/socket.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary::server {
@@ -35,8 +38,9 @@ enum class ConnectionFault : std::uint8_t {
   kMemory,              // the process has nearly used up its memory
   kStall,               // what it sends keeps gRPC busy, and nothing comes of it
   kHalfCalls,           // its peer has too many calls of which only headers came
+  kNoFirstWords,        // it has not begun to speak in time
 };
-inline constexpr std::size_t kConnectionFaults = 14;
+inline constexpr std::size_t kConnectionFaults = 15;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -53,7 +57,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "no_call",
                                                                       "memory",
                                                                       "stall",
-                                                                      "half_calls"};
+                                                                      "half_calls",
+                                                                      "no_first_words"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -70,8 +75,8 @@ struct ConnectionLimits {
   // address comes back a second later at the earliest.
   std::size_t silent_cuts = 512;
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
-  // gRPC still has to end; no other peer has more calls than streams.
-  std::size_t calls_of_connection = 2048;
+  // gRPC still has to end; no other peer has more calls than streams: 128 (IngestServer).
+  std::size_t calls_of_connection = 512;
   // A node that learns has a stream of tasks and an upload at the same time.
   std::size_t calls = 2048;
   // A peer is whoever its certificate names, or without TLS an address. Its share:
@@ -91,7 +96,7 @@ struct ConnectionLimits {
   // In one second, of one peer: streams of reflection, on however many connections.
   std::size_t reflections = 100;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
-  std::size_t resets = 2048;
+  std::size_t resets = 512;
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
   // and what waits in between, 13 kB each, is not counted.
   std::size_t report_resets = 128;
@@ -103,17 +108,10 @@ struct ConnectionLimits {
   // other second.
   std::uint64_t unheard_bytes_per_look = 16;
   // As many more for each message to a watcher. It answers with window updates of the stream and of the
-  // connection, 13 bytes each.
-  std::uint64_t unheard_bytes_per_sent = 32;
-  // No new connection from the address of a connection that was cut for its calls, for so long. A flood costs
-  // the fusing thread some ten milliseconds before it is cut: it must not come back at once.
-  std::int64_t quarantine_s = 10;
-};
-
-// A connection's place in the kernel. The inode tells it from a later one with the same descriptor.
-struct Socket {
-  int fd = -1;
-  std::uint64_t inode = 0;
+  // connection: 13 bytes each, and with TLS 22 more for the record of each.
+  std::uint64_t unheard_bytes_per_sent = 72;
+  // For the address of a connection that was cut for what it did.
+  Quarantine::Limits quarantine = {};
 };
 
 // What comes of a connection's bytes, and what answers them. Any thread counts.
@@ -142,7 +140,8 @@ class RateLimit {
 // to cut has counted it, and returns it once.
 class ConnectionTable {
  public:
-  explicit ConnectionTable(const ConnectionLimits& limits) : limits_(limits) {}
+  explicit ConnectionTable(const ConnectionLimits& limits)
+      : limits_(limits), quarantine_(limits.quarantine) {}
 
   // Whether a connection from this peer may come in; if not, why.
   std::optional<ConnectionFault> Refuses(const std::string& peer) const;
@@ -151,11 +150,12 @@ class ConnectionTable {
   std::optional<Socket> Add(const std::string& peer, Socket socket, std::int64_t second);
   // Forgets the connections that are no longer open.
   void Sweep(const std::function<bool(Socket)>& open);
-  // Forgets the silent connections of which `talks` was true this often: a call begins some milliseconds
-  // after its first bytes. Those to cut, already counted. gRPC answers frames of which no call comes by
-  // itself: streams that are reset before their message, pings, endless headers.
-  static constexpr int kTalks = 10;
-  std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks);
+  // Forgets the silent connections of which `talks` is true for longer than a call needs to begin after its
+  // first bytes. `spent`: of the patience with them, since the last look. Those to cut, already counted. gRPC
+  // answers frames of which no call comes by itself: streams that are reset before their message, pings,
+  // endless headers.
+  static constexpr std::chrono::milliseconds kPatience{40};
+  std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks, std::chrono::nanoseconds spent);
 
   // A call of this connection begins; `name`: of its certificate, empty without TLS. The connection to cut,
   // if there are too many calls or they come too fast: its own, or if there are too many in all the one with
@@ -181,7 +181,7 @@ class ConnectionTable {
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
   // Refuses new connections from the peer's address for a while.
-  void Quarantine(const std::string& peer, std::int64_t second);
+  void KeepOut(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
 
   // Notes what each connection has sent since the last time; `received`: in all.
@@ -233,13 +233,17 @@ class ConnectionTable {
     std::uint64_t number = 0;  // ascends in the order of arrival
     bool silent = true;
     bool cut = false;
-    int talks = 0;  // how often TakeTalkers found it talking
+    std::chrono::nanoseconds talked{0};  // TakeTalkers' patience that it has used up
     std::size_t calls = 0;
     std::size_t reports = 0;             // of these
     Peers::value_type* whose = nullptr;  // null before its first call
     std::shared_ptr<ConnectionPulse> pulse = std::make_shared<ConnectionPulse>();
-    std::uint64_t seen_heard = 0;      // when TakeUnheard looked last
-    std::uint64_t heard_received = 0;  // received when something was last heard
+    // When TakeUnheard looked last:
+    std::uint64_t seen_heard = 0;
+    std::uint64_t seen_sent = 0;
+    std::uint64_t seen_received = 0;
+    std::uint64_t answers_due = 0;     // bytes, for pings and window updates
+    std::uint64_t heard_received = 0;  // received when something was last heard, and answers since
     RateLimit rare_calls = {};
     RateLimit resets = {};
     RateLimit report_resets = {};
@@ -260,7 +264,8 @@ class ConnectionTable {
   Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
 
   void Forget(Connections::iterator found) REQUIRES(mutex_);
-  void KeepOut(const std::string& address, std::int64_t second) REQUIRES(mutex_);
+  // `received`: bytes in all.
+  void NoteHeard(Connection& own, std::uint64_t received) const REQUIRES(mutex_);
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
@@ -274,8 +279,7 @@ class ConnectionTable {
   Connections connections_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
   Peers peers_ GUARDED_BY(mutex_);
-  static constexpr std::size_t kMostQuarantined = 4096;  // beyond it those whose time is over are forgotten
-  std::unordered_map<std::string, std::int64_t> quarantined_ GUARDED_BY(mutex_);  // since that second
+  Quarantine quarantine_ GUARDED_BY(mutex_);
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;

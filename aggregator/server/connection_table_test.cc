@@ -72,23 +72,10 @@ TEST_F(ConnectionTableTest, UnixSocketsAreNotSilentBecauseTheirCallsCannotBeTold
   EXPECT_EQ(table_.figures().silent, 0u);
 }
 
-TEST_F(ConnectionTableTest, KeepsTheAddressOfAFloodOutForAWhileAndNoOther) {
-  const ConnectionLimits limits;
-  table_.Quarantine("192.0.2.1:1", 100);
+TEST_F(ConnectionTableTest, KeepsTheAddressOfAFloodOutOnEveryPort) {
+  table_.KeepOut("192.0.2.1:1", 100);
   EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:2", 100));
-  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:2", 100 + limits.quarantine_s - 1));
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:2", 100));
-  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 100 + limits.quarantine_s));
-}
-
-TEST_F(ConnectionTableTest, ForgetsAddressesWhoseTimeIsOverWhenThereAreTooMany) {
-  const auto address = [](int n) {
-    return "10.0." + std::to_string(n / 200) + "." + std::to_string(n % 200) + ":1";
-  };
-  for (int n = 0; n < 5000; ++n) table_.Quarantine(address(n), 100);
-  EXPECT_FALSE(table_.IsQuarantined(address(4999), 100)) << "bounded";
-  table_.Quarantine(address(4999), 200);
-  EXPECT_TRUE(table_.IsQuarantined(address(4999), 200));
 }
 
 }  // namespace

@@ -1,26 +1,19 @@
 #include "aggregator/server/front_door.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "aggregator/server/listeners.h"
@@ -32,15 +25,20 @@
 namespace tributary::server {
 namespace {
 
+using std::chrono::nanoseconds;
+
 constexpr std::int64_t kSweepNs = 1'000'000'000;
 // Between two looks at what was sent since something was heard.
 constexpr std::int64_t kUnheardLookNs = 250'000'000;
-// Between two looks at silent connections and at the memory: a header in frames of a few bytes costs
-// gRPC 1.51 the square of its length (CVE-2023-33953), and a flood of calls makes it take some 60 MiB.
+// Between two looks at the memory: a flood of calls makes gRPC take some 60 MiB.
 constexpr int kLookMs = 20;
-// Between two looks for connections that stall, while the process uses a quarter of a processor or more.
+// Between two looks for floods, while the process uses a quarter of a processor or more: a header in frames
+// of a few bytes costs gRPC 1.51 the square of its length (CVE-2023-33953).
 constexpr int kBusyLookMs = 5;
 constexpr int kBusyShare = 4;
+// The patience with a connection of which no call comes is spent by the time that a thread that fuses uses of
+// a processor, and by a part of the time that passes.
+constexpr int kCalmShare = 5;
 // A thread that uses less of a processor waits for something.
 constexpr int kHeldShare = 8;
 // A flood from an address that stays out is not turned away as fast as it comes: after so many in one go all
@@ -48,6 +46,11 @@ constexpr int kHeldShare = 8;
 // a second or two.
 constexpr int kTurnedAway = 16;
 constexpr int kPauseMs = 5;
+// A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
+// back together need a second.
+constexpr int kLetIn = 4;
+// For the first words, as for the handshake after them.
+constexpr std::int64_t kFirstWordsNs = 10'000'000'000;
 // When all places are taken, closed connections are looked for this often at most.
 constexpr std::int64_t kBusySweepNs = 10'000'000;
 // Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
@@ -56,67 +59,10 @@ constexpr std::size_t kOtherDescriptors = 512;
 constexpr std::size_t kFewestConnections = 16;
 constexpr int kDescriptorWaits = 20;  // of a millisecond each
 
-std::uint64_t InodeOf(int fd) {
-  struct stat status {};
-  return fstat(fd, &status) == 0 ? status.st_ino : 0;
-}
-
-std::string PeerOfSocket(int fd) {
-  sockaddr_storage name{};
-  socklen_t bytes = sizeof(name);
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return "";
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (name.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
-    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-    return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
-  }
-  if (name.ss_family != AF_INET6) return fmt::format("{}:{}", wire::kUnixAddress, InodeOf(fd));
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
-  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-    inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text.data(), text.size());
-  } else {
-    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-  }
-  return fmt::format("{}:{}", text.data(), ntohs(v6.sin6_port));
-}
-
-bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
-
 // A handshake with its certificates and the first call's headers are some ten kilobytes.
 constexpr std::uint64_t kMostBeforeACall = 64 << 10;
 
-// The kernel only appends to tcp_info; glibc's structure ends before this field of Linux 4.1.
-struct TcpInfo {
-  std::array<std::byte, 120> known;
-  std::uint64_t bytes_acked;  // what the peer has acknowledged
-  std::uint64_t bytes_received;
-};
-
-// By the descriptor, whosever it is. 0: a unix socket, or closed.
-std::uint64_t Received(Socket socket) {
-  TcpInfo info{};
-  socklen_t bytes = sizeof(info);
-  return getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 ? info.bytes_received : 0;
-}
-
-// Bytes that gRPC has taken from the socket, but for those that answer what we sent: a reader grants as much
-// again in window updates, some 1/600 of it.
-std::uint64_t Unexplained(Socket socket) {
-  constexpr std::uint64_t kSentPerAnswer = 128;
-  TcpInfo info{};
-  socklen_t bytes = sizeof(info);
-  int unread = 0;
-  if (!IsOpen(socket) || getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
-      ioctl(socket.fd, SIOCINQ, &unread) != 0) {
-    return 0;
-  }
-  const std::uint64_t explained =
-      info.bytes_acked / kSentPerAnswer + static_cast<std::uint64_t>(std::max(unread, 0));
-  return info.bytes_received - std::min(explained, info.bytes_received);
-}
-
-bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall && IsOpen(socket); }
+bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall; }
 
 // The processor's time that this process has used.
 std::int64_t ProcessorNs() {
@@ -132,32 +78,13 @@ std::vector<StallWatch::Sample> SamplesOf(const ConnectionTable& connections) {
   std::vector<StallWatch::Sample> samples;
   if (std::ranges::none_of(all, &ConnectionTable::Open::reports)) return samples;
   for (const ConnectionTable::Open& each : all) {
-    int unread = 0;
-    if (each.reports || each.uploads || !IsOpen(each.socket) || ioctl(each.socket.fd, SIOCINQ, &unread) != 0)
-      continue;
-    const auto waiting = static_cast<std::uint64_t>(std::max(unread, 0));
+    if (each.reports || each.uploads || !IsOpen(each.socket)) continue;
+    const std::uint64_t waiting = Unread(each.socket);
     const std::uint64_t received = std::max(Received(each.socket), waiting);
     if (received < kMostBeforeACall) continue;
     samples.push_back({.connection = each.number, .read = received - waiting, .heard = each.heard});
   }
   return samples;
-}
-
-// Its peer; empty if that had closed it already.
-std::string Cut(Socket socket) {
-  // A copy cannot be closed by another thread between the check and the cut.
-  const runtime::Descriptor copy(fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
-  if (!copy.open() || InodeOf(copy.get()) != socket.inode) return "";
-  tcp_info info{};
-  socklen_t bytes = sizeof(info);
-  const bool open =
-      getsockopt(copy.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 && info.tcpi_state == TCP_ESTABLISHED;
-  std::string peer = open ? PeerOfSocket(copy.get()) : "";
-  shutdown(copy.get(), SHUT_RDWR);
-  // gRPC would read what has come before it sees the end.
-  while (recv(copy.get(), nullptr, std::size_t{1} << 30, MSG_TRUNC | MSG_DONTWAIT) > 0) {
-  }
-  return peer;
 }
 
 ConnectionLimits Affordable(ConnectionLimits limits) {
@@ -218,55 +145,69 @@ void FrontDoor::Close() {
 }
 
 void FrontDoor::Run(std::stop_token stop) {
-  std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}, {room_.descriptor(), POLLIN, 0}};
+  const std::size_t first_listener = waiting.size();
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   while (!stop.stop_requested()) {
     const bool pause = turned_away_ >= kTurnedAway;
     turned_away_ = 0;
-    const std::size_t watched = pause ? 1 : waiting.size();
-    poll(waiting.data(), watched, pause ? kPauseMs : busy_ ? kBusyLookMs : kLookMs);
-    for (std::size_t i = 1; i < watched; ++i) {
+    const std::size_t watched = pause ? first_listener : waiting.size();
+    const int look_ms = busy_ ? kBusyLookMs : kLookMs;
+    poll(waiting.data(), watched, pause || room_.AnybodyReady() ? kPauseMs : look_ms);
+    for (std::size_t i = first_listener; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
+    LetIn();
     SweepIfDue(kSweepNs);
     const std::int64_t now_ns = clock_.SteadyNs();
     if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) CutUnheard(now_ns);
-    if (now_ns - stalls_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutStalling(now_ns);
-    if (now_ns - looked_ns_ < kLookMs * 1'000'000LL) continue;
-    looked_ns_ = now_ns;
-    CutSilentTalkers();
-    WatchMemory(now_ns);
+    if (now_ns - floods_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutFloods(now_ns);
+    if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) WatchMemory(now_ns);
   }
 }
 
-void FrontDoor::CutSilentTalkers() {
-  for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
+void FrontDoor::LetIn() {
+  room_.Listen();
+  const std::int64_t now_ns = clock_.SteadyNs();
+  if (now_ns - let_in_ns_ >= kPauseMs * 1'000'000LL) {
+    let_in_ns_ = now_ns;
+    let_in_ = 0;
+  }
+  for (; let_in_ < kLetIn; ++let_in_) {
+    const int fd = room_.Next();
+    if (fd < 0) return;
+    hand_over_(fd);
+  }
+}
+
+void FrontDoor::CutFloods(std::int64_t now_ns) {
+  const nanoseconds past(now_ns - std::exchange(floods_looked_ns_, now_ns));
+  const std::int64_t process_ns = ProcessorNs();
+  busy_ = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
+  const std::vector<ThreadProgress> before = std::exchange(progress_now_, progress_());
+  nanoseconds used{0};
+  std::optional<nanoseconds> held;  // by a thread that has been in gRPC ever since
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const ThreadProgress& now = progress_now_[i];
+    const nanoseconds own(now.used_ns - before[i].used_ns);
+    used = std::max(used, own);
+    if (before[i].events == now.events && now.in_grpc()) held = std::max(held.value_or(own), own);
+  }
+  CutSilentTalkers(std::max(used, past / kCalmShare));
+  if (!held) return stalls_.Forget();
+  if (*held >= past / kHeldShare) CutStalling(*held);  // else it waits
+}
+
+void FrontDoor::CutSilentTalkers(nanoseconds spent) {
+  for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello, spent)) {
     CutAndQuarantine(connections_, talker);
   }
 }
 
-void FrontDoor::CutStalling(std::int64_t now_ns) {
-  const std::int64_t used_ns = ProcessorNs();
-  const std::chrono::nanoseconds used(used_ns - std::exchange(used_ns_, used_ns));
-  const std::chrono::nanoseconds past(now_ns - std::exchange(stalls_looked_ns_, now_ns));
-  busy_ = used >= past / kBusyShare;
-  const std::optional<std::chrono::nanoseconds> held = Held();
-  if (!held) return stalls_.Forget();
-  if (*held < past / kHeldShare) return;  // it waits
-  for (const Socket& each : connections_.TakeStalling(stalls_.Look(SamplesOf(connections_), *held))) {
+void FrontDoor::CutStalling(nanoseconds held) {
+  for (const Socket& each : connections_.TakeStalling(stalls_.Look(SamplesOf(connections_), held))) {
     CutAndQuarantine(connections_, each);
   }
-}
-
-std::optional<std::chrono::nanoseconds> FrontDoor::Held() {
-  const std::vector<ThreadProgress> seen = std::exchange(seen_progress_, progress_());
-  std::optional<std::chrono::nanoseconds> held;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].events != seen_progress_[i].events || !seen[i].in_grpc()) continue;
-    const std::chrono::nanoseconds used(seen_progress_[i].used_ns - seen[i].used_ns);
-    held = std::max(held.value_or(used), used);
-  }
-  return held;
 }
 
 void FrontDoor::CutUnheard(std::int64_t now_ns) {
@@ -275,9 +216,10 @@ void FrontDoor::CutUnheard(std::int64_t now_ns) {
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {
+  memory_looked_ns_ = now_ns;
   memory_state_ = memory_.Look();
   if (memory_state_ == MemoryState::kPlenty) return;
-  connections_.NoteSent([](Socket socket) { return IsOpen(socket) ? Received(socket) : 0; });
+  connections_.NoteSent(Received);
   // What was cut needs its time to go: nobody else pays for it meanwhile.
   if (memory_state_ != MemoryState::kOut) return;
   const std::vector<Socket> greediest = connections_.TakeGreediest();
@@ -334,16 +276,23 @@ void FrontDoor::Take(runtime::Descriptor connection) {
     fault = connections_.Refuses(peer);
   }
   if (fault) return SayRefused(*fault, peer);
-  const int fd = connection.Release();
-  const std::optional<Socket> cut = connections_.Add(peer, {fd, InodeOf(fd)}, Second());
-  hand_over_(fd);
-  if (cut) Cut(*cut);
+  const Socket socket{connection.get(), InodeOf(connection.get())};
+  const std::optional<Socket> cut = connections_.Add(peer, socket, Second());
+  if (wire::AddressOf(peer) == wire::kUnixAddress) {
+    hand_over_(connection.Release());
+  } else {
+    room_.Enter(std::move(connection), socket.inode, clock_.SteadyNs());
+  }
+  if (cut && !room_.Close(*cut)) Cut(*cut);
 }
 
 bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {
   const std::int64_t now_ns = clock_.SteadyNs();
   if (now_ns - swept_ns_ < interval_ns) return false;
   swept_ns_ = now_ns;
+  for (const std::string& peer : room_.CloseOlderThan(now_ns - kFirstWordsNs)) {
+    SayRefused(ConnectionFault::kNoFirstWords, peer);
+  }
   connections_.Sweep(IsOpen);
   return true;
 }
@@ -358,7 +307,7 @@ void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
 void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {
   // A peer that has ended with all its streams may start again at once.
   const std::string peer = Cut(socket);
-  if (!peer.empty()) connections.Quarantine(peer, Second());
+  if (!peer.empty()) connections.KeepOut(peer, Second());
 }
 
 std::int64_t FrontDoor::Second() {

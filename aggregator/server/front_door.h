@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/memory_watch.h"
 #include "aggregator/server/stall_watch.h"
+#include "aggregator/server/waiting_room.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/log.h"
@@ -21,13 +21,14 @@
 namespace tributary::server {
 
 // gRPC itself accepts every connection, and none any more once the process has run out of descriptors. This
-// accepts in its place, on a thread of its own, and hands over the connections that are within the limits.
-// The others are closed, counted and logged at a bounded rate. A closed connection is noticed within a
-// second, or when its place is needed.
+// accepts in its place, on a thread of its own, and hands over the connections that are within the limits,
+// once they have begun to speak (WaitingRoom) and at a bounded rate. The others are closed, counted and
+// logged at a bounded rate. A closed connection is noticed within a second, or when its place is needed.
 //
 // It also looks at the process's memory, fifty times a second. When that has run out, no connection comes in
 // and those that made it grow are cut, whatever it was that gRPC kept for them. While the process is busy, it
-// looks for connections that keep a thread that fuses (StallWatch), two hundred times a second.
+// looks two hundred times a second for connections that keep a thread that fuses (StallWatch) and for those
+// of which no call comes.
 class FrontDoor {
  public:
   // Takes over the descriptor of a connection.
@@ -69,11 +70,14 @@ class FrontDoor {
   void Take(runtime::Descriptor connection);
   // Forgets the connections that are closed; whether it was due.
   bool SweepIfDue(std::int64_t interval_ns);
-  void CutSilentTalkers();
-  void CutStalling(std::int64_t now_ns);
-  // The most of the processor's time that a thread that fuses has used since the last call without an event;
-  // nothing: each had one.
-  std::optional<std::chrono::nanoseconds> Held();
+  // Hands over those who have begun to speak, some at a time.
+  void LetIn();
+  void CutFloods(std::int64_t now_ns);
+  // `spent`: of the patience with them.
+  void CutSilentTalkers(std::chrono::nanoseconds spent);
+  // `held`: the most of the processor's time that a thread that fuses has used since the last look, without
+  // an event.
+  void CutStalling(std::chrono::nanoseconds held);
   void CutUnheard(std::int64_t now_ns);
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
@@ -86,19 +90,23 @@ class FrontDoor {
   int port_ = 0;
   runtime::Descriptor wake_;     // an eventfd
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
+  WaitingRoom room_;
+  std::int64_t let_in_ns_ = 0;
+  int let_in_ = 0;  // since then
   std::int64_t swept_ns_ = 0;
-  std::int64_t looked_ns_ = 0;  // at silent connections and the memory
+  std::int64_t memory_looked_ns_ = 0;
   MemoryState memory_state_ = MemoryState::kPlenty;
-  StallWatch stalls_;
-  std::int64_t stalls_looked_ns_ = 0;
   std::int64_t unheard_looked_ns_ = 0;
-  std::int64_t used_ns_ = 0;  // by the process at that look, of the processor
+  StallWatch stalls_;
+  std::int64_t floods_looked_ns_ = 0;
+  // The processor's time that the process and the threads that fuse had used at that look:
+  std::int64_t process_ns_ = 0;
+  std::vector<ThreadProgress> progress_now_;
   bool busy_ = false;
   int turned_away_ = 0;  // in one go, because their address is quarantined
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;
   Progress progress_;
-  std::vector<ThreadProgress> seen_progress_;
   std::jthread thread_;
 };
 

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "aggregator/server/first_words.h"
 #include "core/runtime/mutex.h"
 #include "tests/support/process.h"
 
@@ -39,13 +41,20 @@ class FrontDoorTest : public ::testing::Test {
   }
   ~FrontDoorTest() override { door_.reset(); }
 
-  Descriptor Connect() const {
+  // A peer that says nothing waits at the door.
+  Descriptor ConnectSilently() const {
     Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port = htons(static_cast<std::uint16_t>(door_->port()));
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    return fd;
+  }
+  Descriptor Connect() const {
+    Descriptor fd = ConnectSilently();
+    const std::string words = std::string(kHttp2Preface) + std::string(kFrameHeaderBytes, 0);
+    EXPECT_EQ(send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL), static_cast<ssize_t>(words.size()));
     return fd;
   }
   // One that has made a call.
@@ -125,6 +134,27 @@ TEST_F(FrontDoorTest, CutsTheOldestSilentConnection) {
   EXPECT_TRUE(WaitFor([&] { return Closed(oldest); }));
   EXPECT_FALSE(Closed(second));
   EXPECT_FALSE(Closed(third));
+}
+
+TEST_F(FrontDoorTest, HandsOverNobodyWhoHasNotBegunToSpeak) {
+  Open({.connections = 16, .of_address = 16, .silent = 16, .silent_of_address = 3});
+  const Descriptor oldest = ConnectSilently(), half = ConnectSilently(), third = ConnectSilently();
+  ASSERT_EQ(send(half.get(), "PRI *", 5, MSG_NOSIGNAL), 5);
+  const Descriptor honest = Connect();
+  EXPECT_TRUE(WaitFor([&] { return taken() == 1; })) << "at once";
+  EXPECT_TRUE(WaitFor([&] { return Closed(oldest); })) << "made room";
+  EXPECT_FALSE(Closed(half));
+  EXPECT_EQ(Refused(ConnectionFault::kTooManySilentOfAddress), 1u);
+  EXPECT_EQ(taken(), 1u);
+}
+
+TEST_F(FrontDoorTest, LetsACrowdInBySomeAtATime) {
+  Open({.connections = 1000, .of_address = 1000, .silent = 1000, .silent_of_address = 1000});
+  std::vector<Descriptor> peers;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 60; ++i) peers.push_back(Connect());
+  ASSERT_TRUE(WaitFor([&] { return taken() == 60; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(60));
 }
 
 // gRPC's own listener does not accept again after the process ran out of descriptors.

@@ -253,6 +253,9 @@ SEEDS = {
     "encoder_file_fuzz": model_files,
     "engine_fuzz": bytes_of_any_kind,
     "federation_task_fuzz": tasks,
+    "first_words_fuzz": lambda: {
+        "hello": b"\x16\x03\x01\x02\x00" + bytes(512), "preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9),
+        "size_record": b"\x16\x03\x01\xff\xff" + bytes(1 << 16)},
     "federation_wire_fuzz": updates,
     "flat_model_fuzz": model_files,
     "http_access_fuzz": lambda: {

@@ -1,0 +1,60 @@
+// The addresses that have flooded the port, and how long each stays out.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+namespace tributary::server {
+
+// A flood costs the thread that fuses some ten milliseconds before it is cut. An address that comes back and
+// floods again stays out twice as long, up to a limit; one that has kept the peace for as long as it stayed
+// out begins anew. Seconds are those of any clock. One thread at a time.
+class Quarantine {
+ public:
+  struct Limits {
+    std::int64_t first_s = 10;
+    std::int64_t longest_s = 60;
+    std::size_t addresses = 4096;  // beyond it those are forgotten that may come in; others are not kept out
+  };
+
+  explicit Quarantine(const Limits& limits) : limits_(limits) {}
+
+  void KeepOut(const std::string& address, std::int64_t second) {
+    if (addresses_.size() >= limits_.addresses) {
+      std::erase_if(addresses_, [second](const auto& each) { return each.second.until <= second; });
+    }
+    const auto found = addresses_.find(address);
+    if (found == addresses_.end()) {
+      if (addresses_.size() < limits_.addresses)
+        addresses_[address] = {second + limits_.first_s, limits_.first_s};
+      return;
+    }
+    Stay& stay = found->second;
+    // The connections that were open before go on with the same flood.
+    if (second >= stay.until) {
+      const bool again = second < stay.until + stay.length_s;
+      stay.length_s = again ? std::min(2 * stay.length_s, limits_.longest_s) : limits_.first_s;
+    }
+    stay.until = second + stay.length_s;
+  }
+
+  bool Holds(const std::string& address, std::int64_t second) const {
+    if (addresses_.empty()) return false;
+    const auto found = addresses_.find(address);
+    return found != addresses_.end() && second < found->second.until;
+  }
+
+ private:
+  struct Stay {
+    std::int64_t until = 0;
+    std::int64_t length_s = 0;
+  };
+
+  const Limits limits_;
+  std::unordered_map<std::string, Stay> addresses_;
+};
+
+}  // namespace tributary::server
