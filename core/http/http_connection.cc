@@ -116,7 +116,7 @@ void HttpConnection::OnHeader(Error error) {
   }
   std::optional<HttpResponse> fault = TakeHeader(service_, peer_, *parser_, asked_);
   if (fault) {
-    unread_ = !parser_->is_done();
+    unread_ = asked_.endless || !parser_->is_done();
     keep_alive_ = !unread_ && parser_->get().keep_alive();
     return Send(*std::move(fault));
   }

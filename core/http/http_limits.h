@@ -44,8 +44,8 @@ constexpr std::string_view HttpRefusalName(HttpRefusal refusal) {
 struct HttpCounters {
   using Count = std::atomic<std::uint64_t>;
   // What a request can be refused with; the last one stands for all others.
-  static constexpr std::array<int, 15> kStatuses = {400, 401, 403, 404, 405, 409, 413, 415,
-                                                    429, 431, 500, 502, 503, 504, 0};
+  static constexpr std::array<int, 16> kStatuses = {400, 401, 403, 404, 405, 409, 413, 415,
+                                                    429, 431, 500, 501, 502, 503, 504, 0};
 
   Count requests = 0;           // answered, whatever the status
   Count rejected_requests = 0;  // of these with a status of 400 or more

@@ -57,6 +57,31 @@ TEST_F(HttpLimitsTest, RefusesLengthsThatContradictEachOther) {
   EXPECT_THAT(Post("Authorization: a\r\nauthorization: b\r\n", ""), StartsWith("HTTP/1.1 400"));
 }
 
+// A proxy that knows another coding passes a body on that would be read as the next request.
+TEST_F(HttpLimitsTest, ReadsNothingBehindAMessageWhoseEndNobodyKnows) {
+  Start();
+  const std::string smuggled = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (const char* coding : {"gzip", "xchunked", "chunked, identity", "identity", "gzip, chunked",
+                             "chunked\r\nTransfer-Encoding: chunked", " "}) {
+    const std::string fields = std::string("Host: x\r\nTransfer-Encoding: ") + coding + "\r\n\r\n";
+    for (const char* line :
+         {"GET /hello HTTP/1.1\r\n", "GET /nowhere HTTP/1.1\r\n", "POST /echo HTTP/1.1\r\n",
+          "POST /echo HTTP/1.0\r\nConnection: keep-alive\r\n"}) {
+      const std::string answer = Send(line + fields + smuggled);
+      EXPECT_THAT(answer, ::testing::AnyOf(StartsWith("HTTP/1.1 501"), StartsWith("HTTP/1.1 400"))) << coding;
+      EXPECT_EQ(answer.find("world"), std::string::npos) << line << coding;
+    }
+  }
+  EXPECT_THAT(Send("POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled),
+              StartsWith("HTTP/1.1 501"));
+}
+
+TEST_F(HttpLimitsTest, WantsAHostOfHttp11) {
+  Start();
+  EXPECT_THAT(Send("GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Send("GET /hello HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(HttpLimitsTest, CutsABodyThatIsShorterThanItSays) {
   Start({.timeout = std::chrono::milliseconds(50)});
   EXPECT_EQ(Post("Content-Type: text/plain\r\nContent-Length: 50\r\n", "short"), "");

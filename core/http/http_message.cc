@@ -43,23 +43,15 @@ struct CodeRow {
   int status;
 };
 constexpr CodeRow kCodes[] = {
-    {absl::StatusCode::kInvalidArgument, 400},
-    {absl::StatusCode::kUnauthenticated, 401},
-    {absl::StatusCode::kPermissionDenied, 403},
-    {absl::StatusCode::kNotFound, 404},
-    {absl::StatusCode::kUnimplemented, 405},
-    {absl::StatusCode::kDeadlineExceeded, 504},
-    {absl::StatusCode::kFailedPrecondition, 409},
-    {absl::StatusCode::kAlreadyExists, 409},
-    {absl::StatusCode::kAborted, 409},
-    {absl::StatusCode::kOutOfRange, 400},
-    {absl::StatusCode::kInvalidArgument, 413},
-    {absl::StatusCode::kInvalidArgument, 415},
-    {absl::StatusCode::kInvalidArgument, 431},
-    {absl::StatusCode::kResourceExhausted, 429},
-    {absl::StatusCode::kUnavailable, 503},
-    {absl::StatusCode::kInternal, 500},
-    {absl::StatusCode::kDataLoss, 500},
+    {absl::StatusCode::kInvalidArgument, 400},   {absl::StatusCode::kUnauthenticated, 401},
+    {absl::StatusCode::kPermissionDenied, 403},  {absl::StatusCode::kNotFound, 404},
+    {absl::StatusCode::kUnimplemented, 405},     {absl::StatusCode::kUnimplemented, 501},
+    {absl::StatusCode::kDeadlineExceeded, 504},  {absl::StatusCode::kFailedPrecondition, 409},
+    {absl::StatusCode::kAlreadyExists, 409},     {absl::StatusCode::kAborted, 409},
+    {absl::StatusCode::kOutOfRange, 400},        {absl::StatusCode::kInvalidArgument, 413},
+    {absl::StatusCode::kInvalidArgument, 415},   {absl::StatusCode::kInvalidArgument, 431},
+    {absl::StatusCode::kResourceExhausted, 429}, {absl::StatusCode::kUnavailable, 503},
+    {absl::StatusCode::kInternal, 500},          {absl::StatusCode::kDataLoss, 500},
 };
 
 HttpResponse Problem(int status, absl::StatusCode code, std::string_view error) {

@@ -22,11 +22,11 @@ TEST(HttpMessageTest, TakesATargetApart) {
 TEST(HttpMessageTest, NamesEveryFaultByACodeOfGrpc) {
   const auto body = [](const HttpResponse& response) { return nlohmann::json::parse(response.body); };
   const std::vector<std::pair<int, std::string>> codes = {
-      {400, "INVALID_ARGUMENT"},  {401, "UNAUTHENTICATED"},  {403, "PERMISSION_DENIED"},
-      {404, "NOT_FOUND"},         {405, "UNIMPLEMENTED"},    {409, "FAILED_PRECONDITION"},
-      {413, "INVALID_ARGUMENT"},  {415, "INVALID_ARGUMENT"}, {429, "RESOURCE_EXHAUSTED"},
-      {431, "INVALID_ARGUMENT"},  {500, "INTERNAL"},         {503, "UNAVAILABLE"},
-      {504, "DEADLINE_EXCEEDED"}, {418, "UNKNOWN"}};
+      {400, "INVALID_ARGUMENT"}, {401, "UNAUTHENTICATED"},   {403, "PERMISSION_DENIED"},
+      {404, "NOT_FOUND"},        {405, "UNIMPLEMENTED"},     {409, "FAILED_PRECONDITION"},
+      {413, "INVALID_ARGUMENT"}, {415, "INVALID_ARGUMENT"},  {429, "RESOURCE_EXHAUSTED"},
+      {431, "INVALID_ARGUMENT"}, {500, "INTERNAL"},          {501, "UNIMPLEMENTED"},
+      {503, "UNAVAILABLE"},      {504, "DEADLINE_EXCEEDED"}, {418, "UNKNOWN"}};
   for (const auto& [status, code] : codes) {
     const HttpResponse response = HttpProblem(status, "so");
     EXPECT_EQ(response.status, status);

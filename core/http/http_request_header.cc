@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace tributary::http {
 namespace {
@@ -47,6 +48,14 @@ HttpResponse NotAllowed(const std::set<std::string>& allowed) {
   return response;
 }
 
+// Whether the parser knows where the message ends (RFC 9112, section 6.1). It takes a message with another
+// coding for one without a body. A proxy may pass the body on, which would then be read as a request.
+bool EndIsKnown(const HttpParser::value_type& message) {
+  if (message.count(bhttp::field::transfer_encoding) == 0) return true;
+  return message.version() >= 11 && message.count(bhttp::field::transfer_encoding) == 1 &&
+         absl::EqualsIgnoreCase(message[bhttp::field::transfer_encoding].to_string(), "chunked");
+}
+
 std::optional<HttpResponse> TakeFields(const HttpParser::value_type& message, HttpRequest& request) {
   for (const auto& field : message) {
     std::string& value = request.headers[std::string(View(field.name_string()))];
@@ -55,6 +64,9 @@ std::optional<HttpResponse> TakeFields(const HttpParser::value_type& message, Ht
   }
   if (message.count(bhttp::field::host) > 1 || message.count(bhttp::field::authorization) > 1) {
     return HttpProblem(400, "Host and Authorization may stand once in the header");
+  }
+  if (message.version() >= 11 && message.count(bhttp::field::host) == 0) {
+    return HttpProblem(400, "a request of HTTP/1.1 has a Host in its header");
   }
   return std::nullopt;
 }
@@ -108,6 +120,8 @@ std::optional<HttpResponse> TakeHeader(const HttpService& service, const std::sh
                                        HttpParser& parser, HttpAsked& asked) {
   const auto& message = parser.get();
   asked.head = message.method() == bhttp::verb::head;
+  asked.endless = !EndIsKnown(message);
+  if (asked.endless) return HttpProblem(501, "Transfer-Encoding: use chunked alone, in HTTP/1.1");
   absl::StatusOr<HttpRequest> parsed = ParseHttpTarget(View(message.target()));
   if (!parsed.ok()) return HttpProblem(400, std::string(parsed.status().message()));
   asked.request = *std::move(parsed);

@@ -17,6 +17,7 @@ struct HttpAsked {
   HttpRequest request;
   const HttpRoute* route = nullptr;  // null: it was refused before one was found
   bool head = false;                 // HEAD: the answer has no body
+  bool endless = false;              // nobody can tell where it ends: nothing after it is a request
 };
 
 // Takes what the parsed header says, finds its route, asks the gate and bounds the body that may follow.

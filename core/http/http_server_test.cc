@@ -93,11 +93,12 @@ TEST_F(HttpServerTest, RefusesWhatItDoesNotServe) {
   Start();
   EXPECT_THAT(Get("/nowhere"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(Get("/%zz"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(Send("POST /hello HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+  EXPECT_THAT(Send("POST /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
               StartsWith("HTTP/1.1 405"));
-  EXPECT_THAT(Send("GET /hello HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Send("GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"),
+              StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(Send("\x16\x03\x01 nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(Send("GET /hello HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n"),
+  EXPECT_THAT(Send("GET /hello HTTP/1.1\r\nHost: x\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431"));
   EXPECT_EQ(server_->counters().rejected_requests, 6u);
   EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200"));
@@ -108,9 +109,9 @@ TEST_F(HttpServerTest, AnswersEachFaultWithTheSameJsonObject) {
   const std::vector<std::pair<std::string, std::string>> faults = {
       {"404", Get("/nowhere")},
       {"400", Get("/%zz")},
-      {"405", Send("POST /hello HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")},
-      {"413", Send("GET /hello HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello")},
-      {"431", Send("GET /hello HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n")},
+      {"405", Send("POST /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")},
+      {"413", Send("GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")},
+      {"431", Send("GET /hello HTTP/1.1\r\nHost: x\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n")},
       {"503", Get("/events")}};
   for (const auto& [status, answer] : faults) {
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 " + status));

@@ -136,16 +136,17 @@ def access_tokens():
 
 
 def http_requests():
-    page = b"GET /metrics HTTP/1.1\r\n"
+    page = b"GET /metrics HTTP/1.1\r\nHost: a\r\n"
     return {
         "page": b"GET /api/v1/runs/letters?rounds=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "events": b"GET /api/v1/events HTTP/1.1\r\nHost: a\r\n\r\n",
         "head": b"HEAD /metrics HTTP/1.0\r\n\r\n",
-        "body": b"POST /api/v1/runs/a/pause HTTP/1.1\r\nContent-Type: application/toml\r\nContent-Length: 5\r\n\r\nhello",
-        "leave": b"POST /api/v1/runs/a/pause HTTP/1.1\r\nContent-Type: application/toml\r\nExpect: 100-continue\r\n"
+        "body": b"POST /api/v1/runs/a/pause HTTP/1.1\r\nHost: a\r\nContent-Type: application/toml\r\nContent-Length: 5\r\n\r\nhello",
+        "leave": b"POST /api/v1/runs/a/pause HTTP/1.1\r\nHost: a\r\nContent-Type: application/toml\r\nExpect: 100-continue\r\n"
                  b"Content-Length: 2\r\n\r\nok",
-        "delete": b"DELETE /api/v1/runs/a HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n",
-        "size_chunked_body": fill(b"1\r\na\r\n", b"POST /api/v1/runs/a/pause HTTP/1.1\r\nContent-Type: application/toml\r\n"
+        "delete": b"DELETE /api/v1/runs/a HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n",
+        "other_coding": b"POST /api/v1/runs/a/pause HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n" + page + b"\r\n",
+        "size_chunked_body": fill(b"1\r\na\r\n", b"POST /api/v1/runs/a/pause HTTP/1.1\r\nHost: a\r\nContent-Type: application/toml\r\n"
                                   b"Transfer-Encoding: chunked\r\n\r\n"),
         "size_target": fill(b"a", b"GET /", b" HTTP/1.1\r\n\r\n"),
         "size_header": fill(b"a", page + b"X: ", b"\r\n\r\n"),
