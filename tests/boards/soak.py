@@ -92,7 +92,7 @@ def soak(arguments, folder):
         nodes, learners = start_all(bed, site, arguments.rate_hz)
         watches = [bed.watch("lab", outcome.seconds, f"watch-{number}") for number in range(2)]
         events = f"http://127.0.0.1:{HTTP_PORT['aggregator']}/api/v1/events?site=lab&rate_hz=20"
-        page = Remote(bed, bed.star.hub, "page", ["curl", "--silent", "--show-error", "--no-buffer", "--output", "/dev/null",
+        page = Remote(bed, bed.star.hub, "page", ["curl", "--silent", "--no-buffer", "--output", "/dev/null",
                                                   "--write-out", "%{size_download}", "--max-time", f"{outcome.seconds:.0f}", events])
         samples = Samples([bed.hub, *nodes, *learners, *watches])
         began, next_s = time.monotonic(), 0.0
