@@ -58,6 +58,19 @@ std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const 
   return fusion;
 }
 
+std::optional<link::DiskBacklogOptions> ReadDisk(const config::ConfigSection& uplink) {
+  link::DiskBacklogOptions disk;
+  uplink.ReadFile("spool_dir", disk.folder,
+                  "folder for frames while the aggregator is away: they survive a restart and a power cut; "
+                  "empty: memory only");
+  uplink.Read("spool_dir_bytes", disk.budget_bytes, {1 << 18, 1LL << 50},
+              "what the folder's frames may take on the disk; beyond it the oldest are dropped and counted");
+  uplink.Read("resend_hz", disk.resend_hz, {1, 1e6},
+              "frames/s that are sent from the folder beside the fresh ones");
+  if (disk.folder.empty()) return std::nullopt;
+  return disk;
+}
+
 }  // namespace
 
 NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
@@ -91,6 +104,7 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
               "frames kept while the aggregator is away; a full spool drops the oldest and counts it. The "
               "site refuses frames older than its max_age_s");
   uplink.Read("spool_bytes", config.spool.bytes, {4096, 1LL << 40}, "the same limit in bytes");
+  config.disk = ReadDisk(uplink);
   uplink.Read("frames_per_message", config.frames_per_message, {1, 256},
               "4 cut the aggregator's CPU time by 3 for 2 ms of latency");
   uplink.Read("drain_s", config.drain_s, {0, 3600}, "how long SIGTERM waits for acknowledgements");

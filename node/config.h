@@ -29,6 +29,7 @@ struct NodeConfig {
   std::string log_level = "info";
   std::string aggregator = "127.0.0.1:7400";
   link::SpoolLimits spool;
+  std::optional<link::DiskBacklogOptions> disk;  // unset: frames are kept in memory only
   std::size_t frames_per_message = 1;
   double drain_s = 5;  // how long a stopping node waits for acknowledgements
   std::optional<config::TlsFiles> tls;

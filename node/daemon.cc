@@ -147,6 +147,7 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   link::UplinkOptions options{.aggregator = config_.aggregator,
                               .tls = tls_,
                               .spool = config_.spool,
+                              .disk = config_.disk,
                               .frames_per_message = config_.frames_per_message,
                               .metric_labels = {}};
   v1::Hello hello;
@@ -234,6 +235,10 @@ std::vector<std::string> Daemon::Problems() const {
                                      state == panel::PanelState::kFailed ? "has failed" : "restarts"));
     }
   }
+  if (const auto disk = uplink_ == nullptr ? std::nullopt : uplink_->counters().disk;
+      disk && !disk->healthy) {
+    problems.push_back(fmt::format("spool_dir {} cannot be used", config_.disk->folder));
+  }
   if (learner_ != nullptr && learner_->state() != v1::PARENT_STATE_PARTICIPATING) {
     problems.push_back(fmt::format("learner {}: {}", wire::EnumLabel(learner_->state()),
                                    std::string(learner_->last_error().message())));
@@ -299,6 +304,10 @@ std::string Daemon::Summary() const {
       {"connections", uplink.connections},
       {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
   });
+  if (uplink.disk) {
+    line["recovered_tuples"] = uplink.disk->recovered_tuples;
+    line["stored_tuples"] = uplink.disk->stored_tuples;
+  }
   if (datagrams) line["udp"] = UdpJson(*datagrams);
   if (fusion_ != nullptr) {
     AddCounts(fusion_->counters(), panel::kBoardFusionMetrics, "tributary_board_fusion_", line["fusion"]);

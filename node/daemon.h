@@ -57,7 +57,9 @@ class Daemon {
   // dropped_tuples; lost_tuples = dropped + refused. With [fusion] also its counters:
   // fusion.tuples replace the panels' tuples in that sum, and the panels' latency ends at the fusion. If a
   // panel takes datagrams, `udp` has datagrams (received), unused_datagrams, the same by reason,
-  // lost_subjects, lost_slots, kernel_drops. With [federation] also the results of its rounds.
+  // lost_subjects, lost_slots, kernel_drops. With spool_dir recovered_tuples, of an earlier process, join the
+  // left side of that sum, and stored_tuples, left for the next process, the right one. With [federation]
+  // also the results of its rounds.
   std::string Summary() const;
 
  private:

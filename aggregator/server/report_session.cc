@@ -85,7 +85,9 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   if (std::optional<StreamRefusal> refusal = Admit(request.hello(), *slot)) return refusal;
   // Frames sent again below it are offered again; the engine detects duplicates.
   answer_.set_acknowledged_sequence(membership_.record->acknowledged_sequence);
-  answer_.set_slot_ns(static_cast<std::uint64_t>(site()->engine().config().slot.ns()));
+  const fusion::SiteConfig& config = site()->engine().config();
+  answer_.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
+  if (config.max_age_ns) answer_.set_max_age_ns(static_cast<std::uint64_t>(*config.max_age_ns));
   unanswered_ = 1;
   return std::nullopt;
 }
@@ -233,7 +235,9 @@ void ReportSession::TakeAnswer(v1::ReportResponse& response) {
   response.set_acknowledged_sequence(answer_.acknowledged_sequence());
   response.mutable_refusals()->Swap(answer_.mutable_refusals());
   response.set_slot_ns(answer_.slot_ns());
-  answer_.clear_slot_ns();  // logged once
+  if (answer_.has_max_age_ns()) response.set_max_age_ns(answer_.max_age_ns());
+  answer_.clear_slot_ns();  // said once, as the age
+  answer_.clear_max_age_ns();
   unanswered_ = 0;
 }
 

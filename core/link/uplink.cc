@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <random>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -47,6 +48,7 @@ class ReportUplink final : public Uplink {
         channel_(options_.aggregator, options_.tls),
         stub_(channel_),
         reconnect_(std::random_device{}()) {
+    if (options_.disk) disk_ = std::make_unique<DiskBacklog>(*options_.disk, hello, slot, spool_, clock);
     *hello_.mutable_hello() = std::move(hello);
   }
 
@@ -55,6 +57,7 @@ class ReportUplink final : public Uplink {
   void Start(runtime::Metrics& metrics) {
     round_trip_ = &AddUplinkMetrics(*this, options_, metrics);
     thread_ = std::thread([this] { Run(); });
+    if (disk_ != nullptr) disk_thread_ = std::jthread([this](const std::stop_token& stop) { RunDisk(stop); });
   }
 
   void Offer(estimate::TupleFrame& frame) override {
@@ -68,7 +71,12 @@ class ReportUplink final : public Uplink {
       if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
     }
     if (thread_.joinable()) thread_.join();
-    return spool_.DropAll();
+    std::uint64_t left = 0;
+    if (disk_thread_.joinable()) {
+      disk_thread_ = {};  // stops and joins
+      left = disk_->Flush();
+    }
+    return left + spool_.DropAll();
   }
 
   void SayStatus(v1::NodeStatus status) override { write_side_.SayStatus(std::move(status)); }
@@ -84,7 +92,8 @@ class ReportUplink final : public Uplink {
   }
 
   UplinkCounters counters() const override {
-    return {spool_.counters(), refusals_.counters(), write_side_.messages(), connections_.load()};
+    return {spool_.counters(), refusals_.counters(), write_side_.messages(), connections_.load(),
+            disk_ == nullptr ? std::nullopt : std::optional(disk_->counters())};
   }
 
  private:
@@ -123,6 +132,13 @@ class ReportUplink final : public Uplink {
     while (queue_.Next(&tag, &ok)) {
     }
     SetState(UplinkState::kStopped, refusal());
+  }
+
+  void RunDisk(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      disk_->Tick(state() == UplinkState::kReporting);
+      clock_.SleepFor(DiskBacklog::kTickNs, stop);
+    }
   }
 
   void Complete(Operation operation, bool ok) {
@@ -205,6 +221,7 @@ class ReportUplink final : public Uplink {
         Fail(std::move(status));
         return Close();
       }
+      if (disk_ != nullptr) disk_->Admit(SiteMaxAgeNs());
       spool_.Rewind();
     }
     for (const v1::Refusal& refusal : response_.refusals()) {
@@ -224,6 +241,11 @@ class ReportUplink final : public Uplink {
     }
     if (phase_ == Phase::kHello) BeginReporting(now_ns);
     Read();
+  }
+
+  std::optional<std::int64_t> SiteMaxAgeNs() const {
+    if (!response_.has_max_age_ns() || response_.max_age_ns() > INT64_MAX) return std::nullopt;
+    return static_cast<std::int64_t>(response_.max_age_ns());
   }
 
   // An older aggregator does not know the field: it takes any hello and would collate by other slots.
@@ -334,6 +356,7 @@ class ReportUplink final : public Uplink {
   v1::ReportRequest hello_;
   runtime::Histogram* round_trip_ = nullptr;
   Spool spool_;
+  std::unique_ptr<DiskBacklog> disk_;  // null: memory only. Its thread's, but for what says otherwise
   WriteSide write_side_;
   Refusals refusals_;
   std::atomic<std::uint64_t> connections_ = 0;
@@ -361,14 +384,10 @@ class ReportUplink final : public Uplink {
   std::int64_t next_log_ns_ = 0;
   std::uint64_t messages_at_tick_ = 0;
   std::thread thread_;
+  std::jthread disk_thread_;
 };
 
 }  // namespace
-
-std::string_view UplinkStateName(UplinkState state) {
-  constexpr std::string_view kNames[] = {"connecting", "reporting", "refused", "stopped"};
-  return kNames[static_cast<std::size_t>(state)];
-}
 
 absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, v1::Hello hello,
                                                        const runtime::Clock& clock,

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/config/live_tls.h"
+#include "core/link/disk_backlog.h"
 #include "core/link/refusals.h"
 #include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
@@ -24,6 +25,7 @@ struct UplinkOptions {
   std::string aggregator;  // "host:port" or "unix:path"
   config::TlsSource tls;   // null: no TLS
   SpoolLimits spool;
+  std::optional<DiskBacklogOptions> disk = {};  // unset: frames are kept in memory only
   // A message goes out once this many frames wait, or after 10 ms; 1: at once. A higher number lowers the
   // aggregator's cost and raises the latency by the slots that wait.
   std::size_t frames_per_message = 1;
@@ -43,9 +45,10 @@ struct UplinkCounters {
   RefusalCounters refusals;
   std::uint64_t messages = 0;     // of frames, written
   std::uint64_t connections = 0;  // hellos answered
+  std::optional<DiskBacklogCounters> disk = {};
 };
 
-// Owns the spool, the channel and one thread.
+// Owns the spool, the channel and one thread; with a disk, its backlog and another thread.
 //
 //   any thread      Offer: begins the write itself if none is under way; never blocks on the network
 //   own thread      completions, acknowledgements, reconnects
@@ -64,8 +67,9 @@ class Uplink : public TupleSink {
                                                         runtime::Metrics& metrics);
   // The destructor is Stop(0). Offer numbers the frame.
 
-  // Takes no more frames, sends the held ones until they are acknowledged or `drain` has passed, drops and
-  // counts the rest, and ends the thread. Returns how many frames were dropped. A refused node does not wait.
+  // Takes no more frames, sends the held ones until they are acknowledged or `drain` has passed, puts the
+  // rest on the disk or drops and counts it, and ends the threads. Returns how many frames were dropped. A
+  // refused node does not wait.
   virtual std::uint64_t Stop(std::chrono::milliseconds drain) = 0;
 
   // What the node says of itself with the next message; call it about once a second. The uplink adds what it

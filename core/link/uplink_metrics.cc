@@ -1,9 +1,52 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/link/uplink.h"
 #include "core/wire/json.h"
 
 namespace tributary::link {
+namespace {
+
+void AddDiskMetrics(const Uplink& uplink, const UplinkOptions& options, runtime::Metrics& metrics) {
+  const runtime::MetricLabels& labels = options.metric_labels;
+  metrics.AddCollector([&uplink, labels, budget = options.disk->budget_bytes](runtime::Reading& reading) {
+    const DiskBacklogCounters disk = uplink.counters().disk.value_or(DiskBacklogCounters());
+    reading.Counter("tributary_uplink_disk_recovered_frames_total",
+                    "Frames that an earlier process left on the disk.", labels, disk.recovered_frames);
+    const auto dropped = [&](const char* reason, std::uint64_t frames) {
+      runtime::MetricLabels of = labels;
+      of["reason"] = reason;
+      reading.Counter("tributary_uplink_disk_dropped_frames_total",
+                      "Frames on the disk that were dropped; part of tributary_uplink_dropped_frames_total.",
+                      of, frames);
+    };
+    dropped("over_budget", disk.over_budget_frames);
+    dropped("expired", disk.expired_frames);
+    dropped("damaged", disk.damaged_frames);
+    reading.Counter("tributary_uplink_disk_errors_total",
+                    "Operations on the disk that failed; frames then stay in memory.", labels, disk.errors);
+    const auto gauge = [&](const char* name, const char* help, std::uint64_t value) {
+      reading.Gauge(name, help, labels, static_cast<double>(value));
+    };
+    gauge("tributary_uplink_disk_frames", "Frames on the disk that wait to be sent.", disk.stored_frames);
+    gauge("tributary_uplink_disk_bytes", "Bytes of the frames on the disk.", disk.stored_bytes);
+    gauge("tributary_uplink_disk_limit_bytes", "Bytes that the frames on the disk may have.", budget);
+    gauge("tributary_uplink_disk_set_aside_files",
+          "Files in the spool's folder that it leaves alone: of another release, configuration or owner.",
+          disk.set_aside_files);
+    gauge("tributary_uplink_disk_healthy", "1 while the spool's folder can be used.", disk.healthy ? 1 : 0);
+  });
+}
+
+}  // namespace
+
+std::string_view UplinkStateName(UplinkState state) {
+  constexpr std::string_view kNames[] = {"connecting", "reporting", "refused", "stopped"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
 runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& options,
                                      runtime::Metrics& metrics) {
   const runtime::MetricLabels& labels = options.metric_labels;
@@ -18,7 +61,7 @@ runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& 
        {"tributary_uplink_acknowledged_frames_total", "Frames that the aggregator took or refused.",
         &SpoolCounters::acknowledged_frames},
        {"tributary_uplink_dropped_frames_total",
-        "Frames dropped unacknowledged: the spool was full or the process ended.",
+        "Frames dropped unacknowledged: the spool was full, the process ended, or the disk lost them.",
         &SpoolCounters::dropped_frames},
        {"tributary_uplink_dropped_tuples_total", "Tuples in dropped frames.",
         &SpoolCounters::dropped_tuples}});
@@ -35,6 +78,7 @@ runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& 
       {{"tributary_uplink_connections_total", "Streams that the aggregator accepted.",
         &UplinkCounters::connections},
        {"tributary_uplink_messages_total", "Messages of frames written.", &UplinkCounters::messages}});
+  if (options.disk) AddDiskMetrics(uplink, options, metrics);
   metrics.AddGaugeCallback("tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
                            labels,
                            [&uplink] { return static_cast<double>(uplink.counters().spool.held_frames); });

@@ -33,6 +33,7 @@ BY_DESIGN = {
     "tributary_tuples_redundant_total": "a larger contribution has them",
     "tributary_watch_skipped_slots_total": "readers choose their rate",
     "tributary_uplink_dropped_tuples_total": "the frames are counted",
+    "tributary_uplink_disk_dropped_frames_total": "tributary_uplink_dropped_frames_total counts these, too",
 }
 
 

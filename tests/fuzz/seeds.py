@@ -239,6 +239,30 @@ def revocation_lists():
     }
 
 
+def spool_segments():
+    """Headers of an identity of zeros: whole, of another version, torn; records that declare too much."""
+    zeros = bytes(32)
+    header = b"TRIBSEGM" + (1).to_bytes(4, "little") + crc32c(zeros).to_bytes(4, "little") + zeros
+
+    def record(payload, units=1):
+        start = len(payload).to_bytes(4, "little") + units.to_bytes(4, "little")
+        return start + crc32c(start + payload).to_bytes(4, "little") + payload
+
+    whole = header + record(b"first") + record(b"second" * 40, 16)
+    return {"segment_whole": whole, "segment_torn": whole[:-3], "segment_header": header, "segment_cut": header[:20] + bytes(60),
+            "segment_version": header[:8] + b"\x02" + header[9:], "segment_length": header + b"\xff" * 12,
+            "segment_many": header + record(b"x") * 500}
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
 def labels():
     return {"good": b"BPSK\n8psk\r\n AM-SSB \n\n", "size_count": fill(b"QPSK\n"), "size_line": fill(b"x"),
             "size_lines": fill(b"\n")}
@@ -280,6 +304,7 @@ SEEDS = {
     "revocation_list_fuzz": revocation_lists,
     "run_config_fuzz": toml,
     "safetensors_fuzz": model_files,
+    "segment_fuzz": spool_segments,
     "udp_datagram_fuzz": udp,
     "update_encoding_fuzz": bytes_of_any_kind,
     "watch_statistics_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),

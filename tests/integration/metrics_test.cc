@@ -122,6 +122,9 @@ class MetricsPageTest : public ::testing::Test {
       return fmt::format("node = \"{}\"\nsite = \"{}\"\n[uplink]\n{}", node, site, Address(child_port_));
     };
     Start("node", "room", {"[[panel]]"}, reporting("room", "lab") + MetricsPanel("south", Room("south")));
+    Start("node", "spool", {"[[panel]]", "spool_dir"},
+          reporting("spool", "hall") + fmt::format("spool_dir = \"{}\"\n", folder_.Path("spool")) +
+              MetricsPanel("west", Room("west")));
     Start("node", "replay", {"[[panel]]"},
           reporting("replay", "lab") +
               MetricsPanel("east",

@@ -45,6 +45,7 @@ NodeProcess::NodeProcess(const ScratchFolder& folder, const std::string& wall, i
 site = "room"
 [uplink]
 aggregator = "127.0.0.1:{1}"
+{8}
 [http]
 listen = "127.0.0.1:{2}"
 {3}
@@ -61,7 +62,7 @@ subjects = 4
 rate_hz = {7:.3f}
 )",
                                wall, aggregator_port, http_port_, extra, TRIBUTARY_SOURCE_DIR, index * 90,
-                               panel.keys, panel.rate_hz));
+                               panel.keys, panel.rate_hz, panel.uplink));
   process_ = std::make_unique<Process>(
       "tributary-node", std::vector<std::string>{"--config", config, "--summary", summary_path_},
       folder.Path(wall + ".log"));

@@ -43,6 +43,7 @@ class AggregatorProcess {
 struct PanelSettings {
   std::string keys{};  // lines of [[panel]]
   double rate_hz = 200;
+  std::string uplink{};  // lines of [uplink]
 };
 
 // A node that reports the panel on one wall of the simulated room, 4 subjects.

@@ -29,17 +29,49 @@ std::uint64_t Spool::Offer(estimate::TupleFrame& frame) {
     counters_.dropped_tuples += tuples;
     return 0;
   }
-  while (held_.full() || counters_.held_bytes + bytes > limits_.bytes) DropOldest();
+  while (!Fits(bytes)) DropOldest();
+  Hold(frame, false, false);
+  return last_sequence_;
+}
 
+void Spool::Hold(estimate::TupleFrame& frame, bool stored, bool repeated) {
+  const std::size_t tuples = frame.subjects.size();
+  const std::size_t bytes = frame.payload_bytes();
   if (free_.empty()) free_.push_back(std::make_unique<estimate::TupleFrame>());
   std::unique_ptr<estimate::TupleFrame> held = std::move(free_.back());
   free_.pop_back();
   std::swap(*held, frame);
   held->sequence = ++last_sequence_;
-  held_.push_back(Entry{std::move(held)});
+  held_.push_back(Entry{.frame = std::move(held), .stored = stored, .repeated = repeated});
   counters_.held_tuples += tuples;
   counters_.held_bytes += bytes;
-  return last_sequence_;
+  if (stored) ++counters_.stored_frames;
+}
+
+bool Spool::MoveOut(estimate::TupleFrame& frame, bool& stored) {
+  const runtime::MutexLock lock(mutex_);
+  if (held_.empty()) return false;
+  stored = held_.front().stored;
+  std::unique_ptr<estimate::TupleFrame> oldest = PopOldest();
+  std::swap(*oldest, frame);
+  Recycle(std::move(oldest));
+  return true;
+}
+
+bool Spool::MoveIn(estimate::TupleFrame& frame, bool stored) {
+  const runtime::MutexLock lock(mutex_);
+  // The other half is for the fresh ones, which would else drop what came back.
+  const bool half_full = 2 * (held_.size() + 1) > held_.capacity() ||
+                         2 * (counters_.held_bytes + frame.payload_bytes()) > limits_.bytes;
+  if (closed_ || (half_full && !held_.empty())) return false;
+  Hold(frame, stored, true);
+  return true;
+}
+
+void Spool::CountDropped(std::uint64_t frames, std::uint64_t tuples) {
+  const runtime::MutexLock lock(mutex_);
+  counters_.dropped_frames += frames;
+  counters_.dropped_tuples += tuples;
 }
 
 bool Spool::Take(std::int64_t now_steady_ns, estimate::TupleFrame& copy) {
@@ -84,7 +116,7 @@ std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
   const std::uint64_t index = sequence - held_.front().frame->sequence;
   if (index >= held_.size()) return std::nullopt;
   const Entry& entry = held_[index];
-  return HeldFrame{entry.frame->subjects.size(), entry.times_taken > 1};
+  return HeldFrame{entry.frame->subjects.size(), entry.times_taken > 1 || entry.repeated};
 }
 
 void Spool::Close() {
@@ -97,6 +129,12 @@ std::uint64_t Spool::DropAll() {
   const std::uint64_t frames = held_.size();
   while (!held_.empty()) DropOldest();
   return frames;
+}
+
+bool Spool::crowded() const {
+  const runtime::MutexLock lock(mutex_);
+  return held_.size() >= held_.capacity() - held_.capacity() / 4 ||
+         counters_.held_bytes >= limits_.bytes - limits_.bytes / 4;
 }
 
 std::size_t Spool::waiting_frames() const {
@@ -123,6 +161,7 @@ SpoolCounters Spool::counters() const {
 
 std::unique_ptr<estimate::TupleFrame> Spool::PopOldest() {
   std::unique_ptr<estimate::TupleFrame> frame = std::move(held_.front().frame);
+  if (held_.front().stored) --counters_.stored_frames;
   held_.pop_front();
   if (taken_ > 0) --taken_;
   counters_.held_tuples -= frame->subjects.size();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,7 +29,14 @@ struct SpoolLimits {
   std::size_t bytes = std::size_t{16} << 20;  // of payload
 };
 
-// Each offered frame is in exactly one of acknowledged, dropped and held.
+// The disk behind a spool.
+struct DiskBacklogOptions {
+  std::string folder;
+  std::uint64_t budget_bytes = std::uint64_t{1} << 30;
+  double resend_hz = 4000;  // frames/s that come back from the disk beside the fresh ones
+};
+
+// Without a disk each offered frame is in exactly one of acknowledged, dropped and held (DiskBacklog).
 struct SpoolCounters {
   std::uint64_t offered_frames = 0;
   std::uint64_t offered_tuples = 0;
@@ -42,6 +50,7 @@ struct SpoolCounters {
   std::uint64_t held_frames = 0;  // now
   std::uint64_t held_tuples = 0;
   std::uint64_t held_bytes = 0;
+  std::uint64_t stored_frames = 0;  // of the held: they are on the disk, too
 };
 
 // Owns the frames. Thread-safe: panel threads offer, one stream takes and acknowledges. When full, drops and
@@ -74,11 +83,20 @@ class Spool {
   };
   std::optional<HeldFrame> Find(std::uint64_t sequence) const;
 
+  // For a backlog on the disk. MoveOut takes the oldest held frame out, taken or not; `stored`: it is on the
+  // disk, too. False if none is held. MoveIn puts a stored one behind all others, and numbers it; it may have
+  // arrived before. False, and `frame` is as it was: the spool is closed or half full.
+  bool MoveOut(estimate::TupleFrame& frame, bool& stored);
+  bool MoveIn(estimate::TupleFrame& frame, bool stored);
+  // The disk has lost these.
+  void CountDropped(std::uint64_t frames, std::uint64_t tuples);
+
   // From now on every offer is dropped.
   void Close();
   // Drops all held frames and returns how many.
   std::uint64_t DropAll();
 
+  bool crowded() const;                // three quarters full
   std::size_t waiting_frames() const;  // held and not taken
   std::size_t held_frames() const;
   std::uint64_t dropped_frames() const;
@@ -89,8 +107,14 @@ class Spool {
     std::unique_ptr<estimate::TupleFrame> frame;
     std::int64_t taken_steady_ns = 0;
     std::uint32_t times_taken = 0;
+    bool stored = false;    // on the disk, too
+    bool repeated = false;  // may have arrived under an earlier number
   };
 
+  bool Fits(std::size_t bytes) const REQUIRES(mutex_) {
+    return !held_.full() && counters_.held_bytes + bytes <= limits_.bytes;
+  }
+  void Hold(estimate::TupleFrame& frame, bool stored, bool repeated) REQUIRES(mutex_);
   std::unique_ptr<estimate::TupleFrame> PopOldest() REQUIRES(mutex_);
   void DropOldest() REQUIRES(mutex_);
   void Recycle(std::unique_ptr<estimate::TupleFrame> frame) REQUIRES(mutex_);
