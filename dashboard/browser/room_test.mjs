@@ -53,6 +53,15 @@ export function roomTests(browser) {
     await close();
   });
 
+  test('the table of subjects is not cut on a laptop', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/room/room`);
+    await page.waitForSelector('.subjects tbody tr:nth-child(6)');
+    const [shown, needed] = await page.$eval('[aria-label="Subjects"]', (region) => [region.clientWidth, region.scrollWidth]);
+    assert.ok(needed <= shown, `${needed} px wide in ${shown} px`);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test('a look back stands still while the room goes on', async () => {
     const { page, faults, close } = await open(browser(), setup.address);
     await page.waitForSelector('.timeline input');

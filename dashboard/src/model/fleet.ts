@@ -3,6 +3,8 @@ import type { Node } from '../api/types';
 import { count, duration, milliseconds, plural } from './numbers';
 
 const SOON_MS = 14 * 86_400_000;
+// A few frames that were refused after a start are no trouble for ever: this share of all frames is.
+const NOTABLE_SHARE = 0.01;
 
 // What an operator should know first; empty: all is well.
 export function troublesOf(node: Node, nowMs: number): string[] {
@@ -12,8 +14,11 @@ export function troublesOf(node: Node, nowMs: number): string[] {
   const expiresMs = milliseconds(node.certificate_expires_unix_ns);
   if (expiresMs > 0 && expiresMs < nowMs) troubles.push('Its certificate has expired.');
   else if (expiresMs > 0 && expiresMs - nowMs < SOON_MS) troubles.push(`Its certificate expires in ${duration(expiresMs - nowMs)}.`);
-  if (count(node.refused_frames) > 0) troubles.push(`${plural(count(node.refused_frames), 'frame')} refused.`);
-  if (count(node.dropped_frames) > 0) troubles.push(`It dropped ${plural(count(node.dropped_frames), 'frame')} before they were acknowledged.`);
+  const refused = count(node.refused_frames);
+  const dropped = count(node.dropped_frames);
+  const notable = NOTABLE_SHARE * (count(node.accepted_frames) + refused + dropped);
+  if (refused > notable) troubles.push(`${plural(refused, 'frame')} refused.`);
+  if (dropped > notable) troubles.push(`It dropped ${plural(dropped, 'frame')} before they were acknowledged.`);
   for (const learning of node.learns) {
     if (learning.last_refusal !== '') troubles.push(`${learning.run || 'learning'}: ${learning.last_refusal}`);
   }

@@ -45,6 +45,8 @@ test('a node in trouble says why and stands first', () => {
   const lost = node({ name: 'z', connected: false, dropped_frames: '3' });
   expect(troublesOf(node(), 0)).toEqual([]);
   expect(troublesOf(lost, 0)).toEqual(['Not connected.', 'It dropped 3 frames before they were acknowledged.']);
+  expect(troublesOf(node({ accepted_frames: '100000', refused_frames: '832', dropped_frames: '3' }), 0)).toEqual([]);
+  expect(troublesOf(node({ accepted_frames: '1000', refused_frames: '20' }), 0)).toEqual(['20 frames refused.']);
   expect(troublesOf(node({ certificate_expires_unix_ns: '1000000000' }), 2000)).toEqual(['Its certificate has expired.']);
   expect(inOrder([node(), lost], 0).map((each) => each.name)).toEqual(['z', 'north']);
   expect([matches(node(), 'NOR lis'), matches(node(), 'south'), matches(node(), '')]).toEqual([true, false, true]);

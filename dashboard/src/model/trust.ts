@@ -1,6 +1,6 @@
 // Which source of a site can be believed, and why not: figures of the last minute in words.
 import type { Site } from '../api/types';
-import { count, duration, percent, plural, real, significant } from './numbers';
+import { count, duration, integer, percent, real, significant } from './numbers';
 
 // A consistent source has 1. Twice that in squared distance is an uncertainty understated by 40 %; half of it, one overstated as much.
 export const BAND = [0.5, 2] as const;
@@ -83,7 +83,7 @@ export function judge(site: Site, earlier: Site | undefined): Verdict[] {
     if (facts.gated > NOTABLE_SHARE) words.push(`The gate leaves out ${percent(facts.gated)} of its tuples.`);
     if (facts.missed > NOTABLE_SHARE && source !== undefined) words.push(`${percent(facts.missed)} of the slots were fused without it: it is late, slow or lossy.`);
     if (leaf?.absent) words.push('Slots no longer wait for it.');
-    if (facts.refusedFrames > 0) words.push(`${plural(facts.refusedFrames, 'of its frame')} refused.`);
+    if (facts.refusedFrames > 0) words.push(`${integer(facts.refusedFrames)} of its frames refused.`);
     if (words.length === 0) words.push('As far from the others as it claims.');
     return { ...facts, severity: source === undefined ? 'bad' : severityOf(facts, worst), words };
   });

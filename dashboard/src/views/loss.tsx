@@ -39,6 +39,9 @@ function AccountPicture({ title, account, unit }: { title: string; account: Acco
   );
 }
 
+// Two seconds' frames are nothing of what came in so long; before, a difference says little.
+const LEAST_S = 10;
+
 function Balances({ balances, seconds, silent }: { balances: readonly NodeBalance[]; seconds: number; silent: number }) {
   return (
     <section>
@@ -59,7 +62,7 @@ function Balances({ balances, seconds, silent }: { balances: readonly NodeBalanc
                   <td class="number">{integer(each.offered)}</td>
                   <td class="number">{integer(each.explained)}</td>
                   <td class={each.addsUp ? 'number' : 'number bad'}>{integer(each.missing)}</td>
-                  <td><State kind={each.addsUp ? 'good' : 'bad'}>{each.addsUp ? 'adds up' : each.missing > 0 ? 'gone without a count' : 'counted twice'}</State></td>
+                  <td><State kind={!each.addsUp ? 'bad' : seconds < LEAST_S ? 'faint' : 'good'}>{each.addsUp ? (seconds < LEAST_S ? 'counting' : 'adds up') : each.missing > 0 ? 'gone without a count' : 'counted twice'}</State></td>
                 </tr>
               ))}
             </tbody>

@@ -26,6 +26,9 @@ export function LearningView({ route }: { route: Route }) {
   const operator = useOperator();
   if (route.parameters.has('start')) return <StartView started={runs.wake} />;
   if (route.name !== '') return <RunView key={route.name} name={route.name} changed={runs.wake} />;
+  if (answer === undefined && problem?.status === 404) {
+    return <Empty title="No federated learning here"><p>Set <code>[federation]</code> in the aggregator’s configuration, and nodes can train together.</p></Empty>;
+  }
   if (answer === undefined) return problem === undefined ? null : <Notice kind="bad">{problem.message}</Notice>;
   const start = operator && offers('post /api/v1/runs')
     ? <p><a class="button" href={hashOf('learning', '', { start: '1' })}>Start a run</a></p>
