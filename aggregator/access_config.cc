@@ -17,7 +17,7 @@ void ReadNames(const config::ConfigSection& section, std::string_view key, std::
                config::Help help) {
   section.Read(key, names, config::Hot(help));
   if (!std::ranges::all_of(names, config::IsName)) {
-    section.Fault(key, "expected names of 1 to 128 bytes without control characters");
+    section.Fault(key, "expected names of 1 to 128 bytes without control and hidden characters");
   }
 }
 
@@ -36,7 +36,8 @@ access::SourceOwner ReadOwner(const config::ConfigSection& section, const std::v
       config::Hot("name of the source that fuses them, if it is not the node's: [fusion] name of the node"));
   if (owner.fusion_name.empty()) return owner;
   if (!config::IsName(owner.fusion_name)) {
-    section.Fault("fusion_name", "expected a name of at most 128 bytes without control characters");
+    section.Fault("fusion_name",
+                  "expected a name of at most 128 bytes without control and hidden characters");
   } else if (std::ranges::count(leaves, owner.fusion_name) > 0) {
     section.Fault("fusion_name", fmt::format("\"{}\" is one of the site's sources", owner.fusion_name));
   }

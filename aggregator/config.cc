@@ -85,7 +85,7 @@ void ReadClasses(const config::ConfigSection& site, fusion::SiteConfig& fusion) 
             "probabilities of the classes before anything is received; []: all are equally likely");
   if (fusion.classes.empty()) return;
   if (!std::ranges::all_of(fusion.classes, config::IsName)) {
-    site.Fault("classes", "expected names of 1 to 128 bytes without control characters");
+    site.Fault("classes", "expected names of 1 to 128 bytes without control and hidden characters");
   }
   if (site.Has("dimension")) {
     site.Fault("dimension", "a site with classes has none");
@@ -136,7 +136,7 @@ SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   section.Read("sources", fusion.leaves, "required; the leaf sources of a complete slot");
   // What no hello may carry can never report.
   if (!std::ranges::all_of(fusion.leaves, config::IsName)) {
-    section.Fault("sources", "expected names of 1 to 128 bytes without control characters");
+    section.Fault("sources", "expected names of 1 to 128 bytes without control and hidden characters");
   }
   section.Read("max_subjects", fusion.max_subjects, {1, 4096}, "in one frame; a frame with more is refused");
   fusion.slot = ReadSlot(section);

@@ -64,7 +64,9 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
     const std::string table = fmt::format("panel[{}]", i);
     node.models.push_back(nullptr);
     node.panels.emplace_back();
-    if (file.HasFault(table)) continue;
+    // A fault elsewhere in the table does not hide the model's.
+    const bool sound = !file.HasFault(table);
+    if (!sound && (config.model.empty() || file.HasFault(table + ".workload"))) continue;
     node.models.back() = LoadModelInto(models, file, table, config);
     if (node.models.back() == nullptr) continue;
     const panel::Model& model = *node.models.back();
@@ -78,7 +80,7 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
                       config.model));
       continue;
     }
-    node.panels.back() = PreparePanel(file, table, config, model, clock);
+    if (sound) node.panels.back() = PreparePanel(file, table, config, model, clock);
   }
 }
 

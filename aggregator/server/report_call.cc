@@ -8,6 +8,7 @@
 
 #include "aggregator/access/call_gate.h"
 #include "aggregator/access/certificate_expiry.h"
+#include "core/runtime/printable.h"
 #include "core/wire/field_count.h"
 #include "core/wire/node_status.h"
 #include "core/wire/peer.h"
@@ -216,8 +217,8 @@ void ReportCall::DeleteIfDone() {
 void ReportCall::SayThatItCame() {
   const auto more = session_->log_limit().Admit(shared_.state.clock.SteadyNs());
   if (!more) return;
-  spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}{}", session_->site()->name(),
-               session_->node(), context_.peer(), request_.hello().sources_size(),
+  spdlog::info("{}: node \"{}\" reports from {} ({}){}{}", session_->site()->name(), session_->node(),
+               counted_->peer(), runtime::Counted(request_.hello().sources_size(), "source"),
                session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
 }
 

@@ -62,7 +62,7 @@ std::string DateAndTime(std::int64_t unix_s) {
 
 absl::Status CreateToken(const TokenCreateArguments& arguments) {
   if (!config::IsName(arguments.name)) {
-    return UsageError("--name: expected 1 to 128 bytes without control characters");
+    return UsageError("--name: expected 1 to 128 bytes without control and hidden characters");
   }
   const absl::StatusOr<std::int64_t> lifetime_s = ParseLifetime(arguments.expires);
   if (!lifetime_s.ok()) return UsageError("--expires: " + std::string(lifetime_s.status().message()));

@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
@@ -20,6 +19,7 @@
 #include "core/config/nesting.h"
 #include "core/runtime/file.h"
 #include "core/runtime/nearest.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
 namespace tributary::config {
@@ -141,8 +141,8 @@ constexpr std::size_t kMaxNameBytes = 128;
 }  // namespace
 
 bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxNameBytes &&
-         std::ranges::none_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
+  return !name.empty() && name.size() <= kMaxNameBytes && name.find('\n') == std::string_view::npos &&
+         runtime::Printable(name) == name;
 }
 
 void ConfigSection::Read(std::string_view key, std::string& value, Help help) const {
@@ -184,7 +184,8 @@ void ConfigSection::Read(std::string_view key, std::vector<double>& value, RealL
 void ConfigSection::ReadName(std::string_view key, std::string& value, Help help) const {
   Read(key, value, Required(help));
   if (value.empty() || IsName(value)) return;
-  Fault(key, fmt::format("expected a name of at most {} bytes without control characters", kMaxNameBytes));
+  Fault(key, fmt::format("expected a name of at most {} bytes without control and hidden characters",
+                         kMaxNameBytes));
 }
 
 void ConfigSection::ReadFile(std::string_view key, std::string& value, Help help) const {

@@ -59,7 +59,7 @@ constexpr Help Required(Help help) {
   return help;
 }
 
-// Whether peers and logs take this as a name: 1 to 128 bytes without control characters.
+// Whether peers and logs take this as a name: 1 to 128 bytes of UTF-8, without control and hidden characters.
 bool IsName(std::string_view name);
 
 // What a reader asked for: the declaration of one key, as documentation and tests need it.

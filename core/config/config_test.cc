@@ -72,6 +72,19 @@ TEST_F(ConfigTest, ReportsEveryFaultInTheOrderOfTheFile) {
             "node.toml:4: kind: expected one of room, replay, found \"rom\"");
 }
 
+// They go into logs, onto terminals and into files that must be UTF-8.
+TEST(NameTest, IsPrintableUtf8) {
+  EXPECT_TRUE(IsName("h\u00f6rsaal 3"));
+  EXPECT_TRUE(IsName(std::string(128, 'a')));
+  EXPECT_FALSE(IsName(""));
+  EXPECT_FALSE(IsName(std::string(129, 'a')));
+  EXPECT_FALSE(IsName("a\nb"));
+  EXPECT_FALSE(IsName("a\x1b[31m"));
+  EXPECT_FALSE(IsName("x\x9by")) << "Latin-1";
+  EXPECT_FALSE(IsName("x\u009by")) << "a terminal's escape";
+  EXPECT_FALSE(IsName("x\u202ey")) << "turns what follows";
+}
+
 TEST_F(ConfigTest, TellsTheFirstThousandFaultsAndCountsTheOthers) {
   std::string text = "leaves = [";
   for (int i = 0; i < 1005; ++i) text += "1, ";

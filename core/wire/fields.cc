@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/ascii.h"
 #include "core/parameters/tensor.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
 namespace tributary::wire {
@@ -26,8 +26,9 @@ absl::Status CheckName(std::string_view field, std::string_view name) {
     return absl::InvalidArgumentError(
         fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxBytes));
   }
-  if (std::ranges::any_of(name, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); })) {
-    return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
+  if (name.find('\n') != std::string_view::npos || runtime::Printable(name) != name) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: control and hidden characters are not allowed", field));
   }
   return absl::OkStatus();
 }

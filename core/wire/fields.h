@@ -13,7 +13,7 @@
 
 namespace tributary::wire {
 
-// A name of 1 to 128 bytes without control characters: it goes into logs and onto terminals.
+// A name of 1 to 128 bytes without control and hidden characters: it goes into logs and onto terminals.
 absl::Status CheckName(std::string_view field, std::string_view name);
 
 // 16 bytes.

@@ -39,6 +39,9 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "Trying to connect an http1.x server")) {
     return "HTTP is served there, not gRPC: give the aggregator's `listen`, not that of [http]";
   }
+  if (Says(message, "C-ares status") || Says(message, "DNS resolution failed")) {
+    return "no such host: check the name, or give an address";
+  }
   if (Says(message, "wrong version number") || Says(message, "packet length too long")) {
     return "no TLS at that address: leave out certificate, key and ca, or fill [tls] there";
   }

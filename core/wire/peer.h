@@ -33,7 +33,8 @@ absl::Status StreamEnd(const grpc::Status& status);
 // absent.
 bool NobodyListens(std::string_view grpc_message);
 
-// How to mend a failed TLS handshake, if gRPC's message tells of one in OpenSSL's words; else empty.
+// How to mend a connection that failed by a TLS handshake or a name, if gRPC's message tells of one; else
+// empty.
 std::string HandshakeAdvice(std::string_view grpc_message);
 
 // The status for a peer, with the same code. The message is cut to 4 kB: a client takes 8 kB of metadata.

@@ -42,6 +42,13 @@ TEST(PeerStatusTest, SaysThatAnHttpPortIsNoGrpcPort) {
       HasSubstr("HTTP is served there, not gRPC"));
 }
 
+TEST(PeerStatusTest, SaysThatThereIsNoSuchHost) {
+  EXPECT_EQ(
+      HandshakeAdvice("DNS resolution failed for nohost:7400: C-ares status is not ARES_SUCCESS qtype=AAAA "
+                      "name=nohost is_balancer=0: Domain name not found"),
+      "no such host: check the name, or give an address");
+}
+
 TEST(PeerStatusTest, SaysThatNobodyListens) {
   EXPECT_EQ(
       TextOf(

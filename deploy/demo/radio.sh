@@ -19,7 +19,6 @@ frames_per_emission=50
 deadline_ms=200.0
 settle_s=0
 panel_keys=
-truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
 lowest_snr_db=-10
 highest_snr_db=18
 if [ "$accelerator" = xrt ]; then
@@ -34,6 +33,7 @@ if [ "$accelerator" = xrt ]; then
   "$bin/tributary-xclbin" --output "$work/modulation.xclbin" --kernel modulation_kernel:4
   printf -v panel_keys '%s\n' 'accelerator = "xrt"' "xclbin = \"$work/modulation.xclbin\"" 'run_timeout_ms = 10000'
 fi
+truth=generator:seed=1,rate_hz=$rate_hz,frames_per_emission=$frames_per_emission,count=$emitters
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 

@@ -74,6 +74,10 @@ std::vector<Broken> NodeFaults() {
       {"NoModel", kNode,
        "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\n", 5,
        "panel[0].model", "cannot open"},
+      {"NoModelBesideAnotherFault", kNode,
+       "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\nrate_hz = "
+       "\"fast\"\n",
+       5, "panel[0].model", "cannot open"},
       {"NoRecording", kNode, Panel("kind = \"replay\"\nfile = \"none.npy\"\n"), 10, "panel[0].source.file",
        "none.npy: cannot open"},
       {"NarrowRecording", kNode, Panel("kind = \"replay\"\nfile = \"narrow.npy\"\n"), 10,
@@ -171,7 +175,7 @@ std::vector<Broken> AggregatorFaults() {
       {"SourceThatNobodyCanReport", kAggregator,
        "listen = \"127.0.0.1:0\"\n[http]\nlisten = \"127.0.0.1:0\"\n[[site]]\nname = \"lab\"\nsources = "
        "[\"a\\u0007\"]\n",
-       6, "site[0].sources", "without control characters"},
+       6, "site[0].sources", "without control and hidden characters"},
       {"StoreIsAFile", kAggregator, Store("store = \"narrow.npy\"\n"), 5, "federation.store", "is a file"},
       {"NoEvaluationImages", kAggregator, Store("store = \"store\"\n" + images + "images = \"none\"\n"), 7,
        "federation.evaluation.images", "none: cannot open"},
