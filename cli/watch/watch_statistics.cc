@@ -256,8 +256,11 @@ std::string FiguresText(const WatchView& view) {
                         figures.p90_error_cm, figures.nees);
   }
   if (figures.classes.judged > 0) {
-    text += fmt::format("   right {:.1f} %   vote of {} {:.1f} %", 100 * figures.classes.accuracy,
-                        ClassJudgement::kVotes, 100 * figures.classes.voted_accuracy);
+    text += fmt::format("   right {:.1f} %", 100 * figures.classes.accuracy);
+  }
+  if (figures.classes.votes > 0) {
+    text +=
+        fmt::format("   vote of {} {:.1f} %", ClassJudgement::kVotes, 100 * figures.classes.voted_accuracy);
   }
   text +=
       fmt::format("   latency {:.0f} us (99 %: {:.0f})   incomplete {}   skipped {}", figures.latency_p50_us,
