@@ -74,7 +74,7 @@ nn::ModulationNetwork Train(const nn::ModulationArchitecture& architecture, cons
   }
   nn::ModulationNetwork network;
   network.architecture = &architecture;
-  network.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+  network.parameters = trainer.NetworkParameters();
   return network;
 }
 
@@ -114,7 +114,8 @@ int Serve(const std::string& folder, const nn::ModulationArchitecture& architect
 int main(int argc, char** argv) {
   const auto* architecture = argc == 5 ? tributary::nn::FindModulationArchitecture(argv[2]) : nullptr;
   if (architecture == nullptr) {
-    std::cerr << "usage: modulation_training_bench FOLDER table4|compact TRAINING_BURSTS HELD_OUT_BURSTS\n";
+    std::cerr
+        << "usage: modulation_training_bench FOLDER table4|compact|deep TRAINING_BURSTS HELD_OUT_BURSTS\n";
     return 2;
   }
   return tributary::Serve(argv[1], *architecture, std::strtoul(argv[3], nullptr, 10),

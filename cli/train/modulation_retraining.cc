@@ -121,8 +121,8 @@ absl::StatusOr<nn::ModulationNetwork> RetrainModulation(
   const std::size_t steps_per_epoch = (split.training.classes.size() + options.batch - 1) / options.batch;
   nn::ModulationTrainer trainer(*network.architecture, {.steps = options.epochs * steps_per_epoch,
                                                         .peak_learning_rate = options.learning_rate,
-                                                        .seed = options.seed});
-  std::ranges::copy(network.parameters, trainer.parameters().begin());
+                                                        .seed = options.seed,
+                                                        .from = network.parameters});
 
   ModulationRetrainingProgress state;
   Judge(network, split.held_out, state);
@@ -134,7 +134,7 @@ absl::StatusOr<nn::ModulationNetwork> RetrainModulation(
        ++epoch) {
     state.epoch = epoch;
     state.loss = TrainEpoch(split.training, options.batch, random, trainer);
-    std::ranges::copy(trainer.parameters(), candidate.parameters.begin());
+    candidate.parameters = trainer.NetworkParameters();
     Judge(candidate, split.held_out, state);
     progress(state);
     if (state.held_out_nll >= least_nll) continue;

@@ -66,8 +66,10 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
   const std::uint64_t steps = std::max<std::uint64_t>(1, options.bursts / options.batch);
   nn::ModulationTrainer trainer(
       *options.architecture,
-      {.steps = steps, .peak_learning_rate = options.peak_learning_rate, .seed = options.seed});
-  if (options.from) std::ranges::copy(options.from->parameters, trainer.parameters().begin());
+      {.steps = steps,
+       .peak_learning_rate = options.peak_learning_rate,
+       .seed = options.seed,
+       .from = options.from ? std::span<const float>(options.from->parameters) : std::span<const float>()});
 
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t report_every = std::max<std::uint64_t>(1, steps / kReports);
@@ -77,7 +79,7 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
     training.Draw((step - 1) * options.batch, options.batch, batch);
     loss += trainer.Step(batch.bursts, batch.classes) / static_cast<double>(report_every);
     if (step % report_every != 0) continue;
-    network.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+    network.parameters = trainer.NetworkParameters();
     nn::ModulationInference inference(network);
     const double elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress({.bursts = step * options.batch,
@@ -87,7 +89,7 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
               .remaining_s = elapsed_s * static_cast<double>(steps - step) / static_cast<double>(step)});
     loss = 0;
   }
-  network.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+  network.parameters = trainer.NetworkParameters();
   RETURN_IF_ERROR(CalibrateModulation(options, network));
   return network;
 }

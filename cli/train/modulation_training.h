@@ -13,11 +13,11 @@
 namespace tributary::cli {
 
 struct ModulationTrainingOptions {
-  const nn::ModulationArchitecture* architecture = nn::FindModulationArchitecture("compact");
+  const nn::ModulationArchitecture* architecture = nn::FindModulationArchitecture("deep");
   std::uint64_t seed = 1;
   std::uint64_t bursts = 2'000'000;  // none is used twice
   std::size_t batch = 128;
-  double peak_learning_rate = 6e-3;
+  double peak_learning_rate = 16e-3;
   std::optional<radio::SnrDefinition> snr;  // empty: one half of each
   radio::BurstOptions domain = radio::ReferenceDomain();
   // Goes on with this network, of the same architecture, instead of random weights.

@@ -23,12 +23,15 @@ inline constexpr std::size_t kModulationClasses = 10;
 struct ModulationArchitecture {
   std::string_view name;
   std::span<const SequenceLayer> layers;
+  // A batch norm behind each convolution while the network is trained from random weights; then it is folded
+  // into weights and bias.
+  bool trained_with_norms = false;
 
   std::vector<parameters::TensorShape> tensors() const { return SequenceTensors(kModulationInput, layers); }
 };
 
-// "table4": the network of [MOD], table 4; "compact": at most 10,000 parameters. They live as long as the
-// program.
+// "table4": the network of [MOD], table 4; "compact" and "deep": at most 10,000 parameters. They live as long
+// as the program.
 std::span<const ModulationArchitecture> ModulationArchitectures();
 // Null for another name.
 const ModulationArchitecture* FindModulationArchitecture(std::string_view name);

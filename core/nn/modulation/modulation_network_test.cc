@@ -35,6 +35,23 @@ TEST(ModulationArchitectureTest, CompactIsSmallEnoughForTheLogic) {
   EXPECT_EQ(SequenceMultiplications(kModulationInput, compact->layers), 361'856u);
 }
 
+TEST(ModulationArchitectureTest, DeepIsSmallEnoughForTheLogic) {
+  const ModulationArchitecture* deep = FindModulationArchitecture("deep");
+  ASSERT_NE(deep, nullptr);
+  EXPECT_EQ(SequenceShapes(kModulationInput, deep->layers), (std::vector<SequenceShape>{{16, 121},
+                                                                                        {24, 117},
+                                                                                        {24, 58},
+                                                                                        {24, 54},
+                                                                                        {24, 27},
+                                                                                        {32, 24},
+                                                                                        {32, 12},
+                                                                                        {32, 12},
+                                                                                        {32, 1},
+                                                                                        {10, 1}}));
+  EXPECT_EQ(ParameterLayout(deep->tensors()).size(), 9'610u);
+  EXPECT_EQ(SequenceMultiplications(kModulationInput, deep->layers), 497'472u);
+}
+
 TEST(ModulationArchitectureTest, EveryOneEndsWithALogitForEachClass) {
   for (const ModulationArchitecture& architecture : ModulationArchitectures()) {
     EXPECT_EQ(SequenceShapes(kModulationInput, architecture.layers).back(),

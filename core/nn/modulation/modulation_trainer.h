@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/nn/kernel/parameter_layout.h"
@@ -13,13 +14,16 @@
 
 namespace tributary::nn {
 
-// Owns parameters, moments and buffers; a step allocates nothing. One thread at a time.
+// Owns parameters, moments and buffers; a step allocates only if its batch is larger than any before. One
+// thread at a time.
 class ModulationTrainer {
  public:
   struct Options {
     std::uint64_t steps = 10'000;
-    double peak_learning_rate = 6e-3;
+    double peak_learning_rate = 16e-3;
     std::uint64_t seed = 1;  // of the initial weights
+    // Goes on with these parameters of the same architecture, without norms, instead of random weights.
+    std::span<const float> from = {};
   };
 
   ModulationTrainer(const ModulationArchitecture& architecture, const Options& options);
@@ -29,17 +33,26 @@ class ModulationTrainer {
 
   // Loss and gradient of all parameters, without a step.
   double Gradient(std::span<const float> bursts, std::span<const std::uint8_t> classes);
+
+  // Where each tensor lies in these two: with norms, other tensors than those of the architecture.
+  const ParameterLayout& layout() const { return layout_; }
   std::span<float> parameters() { return parameters_; }
-  std::span<const float> parameters() const { return parameters_; }
   std::span<const float> gradient() const { return gradient_; }
 
+  // As the architecture's tensors, with the norms folded.
+  std::vector<float> NetworkParameters() const;
+
  private:
+  void DrawWeights(std::uint64_t seed, std::string_view last_layer);
+
+  ParameterLayout network_layout_;
+  std::vector<SequenceLayer> layers_;  // with their norms
   ParameterLayout layout_;
   SequenceStack stack_;
   OneCycle schedule_;
   std::uint64_t steps_done_ = 0;
   std::vector<float> parameters_, gradient_;
-  std::vector<float> output_gradient_;  // [10 × kSequenceLanes]
+  std::vector<float> output_gradient_;  // [passes × 10 × kSequenceLanes]
   Adam adam_;
 };
 
