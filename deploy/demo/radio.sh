@@ -38,16 +38,18 @@ ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 
 site() { # name, further keys
-  local names
+  local names name=$1
+  shift
   printf -v names '"%s", ' "${receivers[@]}"
   cat <<TOML
 [[site]]
-name = "$1"
+name = "$name"
 sources = [${names%, }]
 classes = $classes
 slot_ms = $((1000 / rate_hz)).0
 max_subjects = $((emitters * ${#receivers[@]}))
 deadline_ms = $deadline_ms
+$(printf '%s\n' "$@")
 TOML
 }
 
@@ -85,7 +87,8 @@ TOML
 
 {
   printf 'listen = "%s"\n[http]\nlisten = "%s"\n' "$ingest" "$http"
-  site band "truth = \"$truth\""
+  # The receivers hear the same symbols, so their errors are not independent: a product would be too certain.
+  site band "method = \"intersection\"" "truth = \"$truth\""
   site apart
 } >"$work/aggregator.toml"
 node apart apart >"$work/apart.toml"
