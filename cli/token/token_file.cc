@@ -39,7 +39,7 @@ absl::Status ChangeTokens(const std::string& path,
                           const std::function<absl::Status(config::TokenSet&)>& change) {
   RETURN_IF_ERROR(CheckOutput(path));
   const std::string lock_path = path + ".lock";
-  const runtime::Descriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const runtime::Descriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.open() || flock(lock.get(), LOCK_EX) != 0) {
     return WithExitCode(absl::UnavailableError(fmt::format("{}: {}", lock_path, std::strerror(errno))),
                         runtime::kExitCantCreate);
