@@ -2,9 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <openssl/bio.h>
-#include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
@@ -13,12 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/certs/issue_record.h"
 #include "cli/certs/revoked_serials.h"
 #include "cli/failure.h"
+#include "core/certificates/issue_record.h"
 #include "core/config/pem.h"
 #include "core/runtime/address.h"
 #include "core/runtime/file.h"
@@ -33,76 +29,16 @@ constexpr long kCaDays = 3650;
 constexpr long kLeafDays = 730;
 constexpr long kRenewDays = 30;
 
-std::string Content(const config::Bio& memory) {
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &text);
-  return std::string(text, static_cast<std::size_t>(size));
-}
-
-// Both are null unless they belong together.
-CertificateAndKey FromPem(const std::string& certificate_pem, const std::string& key_pem) {
-  CertificateAndKey read;
-  std::vector<config::Certificate> certificates = config::CertificatesIn(certificate_pem);
-  if (!certificates.empty()) read.certificate = std::move(certificates.front());
-  read.key = config::KeyIn(key_pem);
-  const bool fits =
-      read.certificate && read.key && X509_check_private_key(read.certificate.get(), read.key.get()) == 1;
-  return fits ? std::move(read) : CertificateAndKey();
-}
-
 absl::Status Write(const CertificateAndKey& pair, const std::string& certificate_path,
                    const std::string& key_path) {
   constexpr mode_t kOwnerOnly = 0600;
-  const config::Bio certificate(BIO_new(BIO_s_mem())), key(BIO_new(BIO_s_mem()));
-  PEM_write_bio_X509(certificate.get(), pair.certificate.get());
-  PEM_write_bio_PrivateKey(key.get(), pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  RETURN_IF_ERROR(WriteOutput(key_path, Content(key), kOwnerOnly));
-  return WriteOutput(certificate_path, Content(certificate));
+  RETURN_IF_ERROR(WriteOutput(key_path, certificates::PemOf(*pair.key), kOwnerOnly));
+  return WriteOutput(certificate_path, certificates::PemOf(*pair.certificate));
 }
 
-using Extensions = std::vector<std::pair<int, std::string>>;  // by NID
-
-// Adds the issuer and the extensions, and signs.
-bool Sign(X509* certificate, X509* issuer, EVP_PKEY* issuer_key, const Extensions& extensions) {
-  X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
-  for (const auto& [nid, value] : extensions) {
-    X509V3_CTX context;
-    X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-    const std::unique_ptr<X509_EXTENSION, FreedBy<X509_EXTENSION_free>> extension(
-        X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
-    if (extension == nullptr || X509_add_ext(certificate, extension.get(), -1) != 1) return false;
-  }
-  return X509_sign(certificate, issuer_key, EVP_sha256()) != 0;
-}
-
-// Everything but issuer, extensions and signature.
-CertificateAndKey NewCertificate(const std::string& name, long days) {
-  CertificateAndKey made;
-  made.certificate.reset(X509_new());
-  made.key.reset(EVP_EC_gen("P-256"));
-  X509* const certificate = made.certificate.get();
-  X509_set_version(certificate, X509_VERSION_3);
-  unsigned char serial[8];
-  RAND_bytes(serial, sizeof serial);
-  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 1);  // positive and not zero
-  const std::unique_ptr<BIGNUM, FreedBy<BN_free>> number(BN_bin2bn(serial, sizeof serial, nullptr));
-  BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
-  // An hour back, for clocks that are not quite together.
-  X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), days * kDayS);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_set_pubkey(certificate, made.key.get());
-  return made;
-}
-
-// What a file, a node or an operator may be called.
-bool IsName(const std::string& name) {
-  const auto allowed = [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
-  };
-  return !name.empty() && name.size() <= 63 && name[0] != '.' && name[0] != '-' &&
-         std::ranges::all_of(name, allowed);
+absl::Status Write(certificates::IssueRecord& record) {
+  const absl::Status status = record.Write();
+  return status.ok() ? status : WithExitCode(status, runtime::kExitCantCreate);
 }
 
 bool IsIpAddress(const std::string& address) { return runtime::NormalIpAddress(address).ok(); }
@@ -152,28 +88,11 @@ std::string KeepAddresses(std::vector<std::string> earlier, CertificateRequest& 
   return absl::StrCat("; it still holds ", listed);
 }
 
-Extensions ExtensionsOf(const CertificateRequest& request) {
-  const char* usage = request.use == CertificateUse::kClient   ? "clientAuth"
-                      : request.use == CertificateUse::kServer ? "serverAuth"
-                                                               : "serverAuth,clientAuth";
-  Extensions extensions = {{NID_basic_constraints, "critical,CA:FALSE"},
-                           {NID_key_usage, "critical,digitalSignature"},
-                           {NID_ext_key_usage, usage},
-                           {NID_authority_key_identifier, "keyid"}};
-  if (request.use == CertificateUse::kClient) return extensions;
-  std::string reached_at = absl::StrCat("DNS:", request.name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
-  for (const std::string& address : request.addresses) {
-    absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
-  }
-  extensions.emplace_back(NID_subject_alt_name, reached_at);
-  return extensions;
-}
-
 }  // namespace
 
 absl::Status CheckRequest(const CertificateRequest& request) {
   const std::string& name = request.name;
-  if (!IsName(name) || name == "ca") {
+  if (!certificates::IsCertificateName(name)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
   }
@@ -213,7 +132,7 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::OpenExisting(const st
   const std::string certificate_path = folder + "/ca.pem", key_path = folder + "/ca.key";
   ASSIGN_OR_RETURN(const std::string certificate_pem, config::ReadPem(certificate_path));
   ASSIGN_OR_RETURN(const std::string key_pem, config::ReadPem(key_path));
-  CertificateAndKey read = FromPem(certificate_pem, key_pem);
+  CertificateAndKey read = certificates::PairOf(certificate_pem, key_pem);
   if (!read.key) {
     return absl::InvalidArgumentError(
         absl::StrCat(certificate_path, " and ", key_path,
@@ -223,17 +142,7 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::OpenExisting(const st
 }
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& folder) {
-  // A name of its own: whoever trusts two CAs, while one is replaced, finds a certificate's CA by its name.
-  unsigned char mark[4] = {};
-  RAND_bytes(mark, sizeof mark);
-  CertificateAndKey made = NewCertificate(
-      fmt::format("Tributary CA {:02x}{:02x}{:02x}{:02x}", mark[0], mark[1], mark[2], mark[3]), kCaDays);
-  if (!Sign(made.certificate.get(), made.certificate.get(), made.key.get(),
-            {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-             {NID_key_usage, "critical,keyCertSign,cRLSign"},
-             {NID_subject_key_identifier, "hash"}})) {
-    return absl::InternalError("OpenSSL could not make the CA certificate");
-  }
+  ASSIGN_OR_RETURN(CertificateAndKey made, certificates::MakeAuthority(kCaDays * kDayS));
   RETURN_IF_ERROR(Write(made, folder + "/ca.pem", folder + "/ca.key"));
   return CertificateAuthority(folder, std::move(made), true);
 }
@@ -265,7 +174,7 @@ absl::Status CertificateAuthority::CheckUse(const CertificateRequest& request) c
   const absl::StatusOr<std::string> certificate_pem = config::ReadPem(Path(request.name + ".pem"));
   const absl::StatusOr<std::string> key_pem = config::ReadPem(Path(request.name + ".key"));
   if (!certificate_pem.ok() || !key_pem.ok()) return absl::OkStatus();
-  const CertificateAndKey pair = FromPem(*certificate_pem, *key_pem);
+  const CertificateAndKey pair = certificates::PairOf(*certificate_pem, *key_pem);
   X509* const present = pair.certificate.get();
   if (present == nullptr || X509_verify(present, own_.key.get()) != 1 || IsRevoked(present) ||
       X509_cmp_current_time(X509_get0_notAfter(present)) <= 0) {
@@ -290,17 +199,17 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
   RETURN_IF_ERROR(CheckUse(request));
   const std::string& name = request.name;
   const std::string certificate_path = Path(name + ".pem"), key_path = Path(name + ".key");
-  ASSIGN_OR_RETURN(IssueRecord record, IssueRecord::Read(folder_));
+  ASSIGN_OR_RETURN(certificates::IssueRecord record, certificates::IssueRecord::Read(folder_));
   const absl::StatusOr<std::string> certificate_pem = config::ReadPem(certificate_path);
   const absl::StatusOr<std::string> key_pem = config::ReadPem(key_path);
   std::string done = "made";
   CertificateRequest wanted = request;
   if (certificate_pem.ok() && key_pem.ok()) {
-    const CertificateAndKey present = FromPem(*certificate_pem, *key_pem);
+    const CertificateAndKey present = certificates::PairOf(*certificate_pem, *key_pem);
     const bool ours =
         present.certificate != nullptr && X509_verify(present.certificate.get(), own_.key.get()) == 1;
     // Made by an earlier release, which kept no record.
-    if (ours && record.Add(name, *present.certificate)) RETURN_IF_ERROR(record.Write());
+    if (ours && record.Add(name, *present.certificate)) RETURN_IF_ERROR(Write(record));
     done = Judge(request, present.certificate.get());
     if (done == kThereAlready) return done;
     done += "; its key is new: copy both files";
@@ -308,32 +217,32 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
       done += KeepAddresses(AddressesOf(present.certificate.get(), name), wanted);
   }
 
-  CertificateAndKey made = NewCertificate(name, kLeafDays);
-  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(), ExtensionsOf(wanted))) {
-    return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
-  }
+  CertificateAndKey made;
+  made.key = certificates::NewKey();
+  ASSIGN_OR_RETURN(made.certificate,
+                   certificates::MakeCertificate(wanted, *made.key, kLeafDays * kDayS, own_));
   // The record first: a certificate that is not in it could not be revoked by its name.
   record.Add(name, *made.certificate);
-  RETURN_IF_ERROR(record.Write());
+  RETURN_IF_ERROR(Write(record));
   RETURN_IF_ERROR(Write(made, certificate_path, key_path));
   return done;
 }
 
 bool CertificateAuthority::IsRevoked(X509* certificate) const {
   const absl::StatusOr<RevokedSerials> revoked = RevokedSerials::Read(folder_, *own_.certificate);
-  return revoked.ok() && revoked->Holds(SerialOf(*certificate));
+  return revoked.ok() && revoked->Holds(certificates::SerialOf(*certificate));
 }
 
 absl::StatusOr<std::vector<std::size_t>> CertificateAuthority::Revoke(
     const std::vector<std::string>& names) const {
-  ASSIGN_OR_RETURN(const IssueRecord record, IssueRecord::Read(folder_));
+  ASSIGN_OR_RETURN(const certificates::IssueRecord record, certificates::IssueRecord::Read(folder_));
   ASSIGN_OR_RETURN(RevokedSerials revoked, RevokedSerials::Read(folder_, *own_.certificate));
   std::vector<std::size_t> added;
   for (const std::string& name : names) {
     std::vector<std::string> serials = record.SerialsOf(name);
     const absl::StatusOr<std::string> pem = config::ReadPem(Path(name + ".pem"));
     for (const config::Certificate& each : config::CertificatesIn(pem.value_or(""))) {
-      if (X509_verify(each.get(), own_.key.get()) == 1) serials.push_back(SerialOf(*each));
+      if (X509_verify(each.get(), own_.key.get()) == 1) serials.push_back(certificates::SerialOf(*each));
     }
     if (serials.empty()) {
       return absl::NotFoundError(

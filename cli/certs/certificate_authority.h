@@ -1,35 +1,22 @@
 // A small certificate authority for tests, demos and closed networks: EC P-256, SHA-256.
 #pragma once
 
-#include <openssl/evp.h>
 #include <openssl/x509.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/status/freed_by.h"
+#include "core/certificates/new_certificate.h"
 
 namespace tributary::cli {
 
-struct CertificateAndKey {
-  std::unique_ptr<X509, FreedBy<X509_free>> certificate;
-  std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>> key;
-};
-
-// What others may use a certificate for. A command, a node or an operator connects: a client. An aggregator
-// is connected to: a server, and both if it has a parent.
-enum class CertificateUse { kClient, kServer, kServerAndClient };
-
-struct CertificateRequest {
-  std::string name;
-  CertificateUse use = CertificateUse::kClient;
-  std::vector<std::string> addresses = {};  // of a server: IP addresses or host names
-};
+using certificates::CertificateAndKey;
+using certificates::CertificateRequest;
+using certificates::CertificateUse;
 
 // InvalidArgument for a name that is no file name, or of a server no host name; an address that is neither an
 // IP address nor a host name; or an address of a client.

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/certs/issue_record.h"
 #include "cli/failure.h"
+#include "core/certificates/issue_record.h"
 #include "core/config/pem.h"
 #include "core/config/revocation_list.h"
 #include "core/runtime/file.h"
@@ -56,7 +56,7 @@ absl::StatusOr<RevokedSerials> RevokedSerials::Read(const std::string& folder, X
   const STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(&list);
   for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
     const X509_REVOKED* entry = sk_X509_REVOKED_value(entries, i);
-    revoked.since_unix_s_[SerialText(X509_REVOKED_get0_serialNumber(entry))] =
+    revoked.since_unix_s_[certificates::SerialText(X509_REVOKED_get0_serialNumber(entry))] =
         config::UnixSeconds(X509_REVOKED_get0_revocationDate(entry));
   }
   return revoked;

@@ -16,7 +16,7 @@
 
 namespace tributary::cli {
 
-// Serial numbers as SerialOf gives them. One thread's.
+// Serial numbers as certificates::SerialOf gives them. One thread's.
 class RevokedSerials {
  public:
   static constexpr char kFile[] = "crl.pem";

@@ -25,6 +25,7 @@ rules=(
   "fpga/model;$io|core/(config|estimate|http|learning|link|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/;"
   "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/certificates;$grpc|$asio|$xrt|$sqlite|prometheus/|spdlog/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/learning;$services|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(estimate|http|images|link|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/wire;$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|http|images|link|radio|scene|truth)/|node/|aggregator/|cli/|fpga/;"
