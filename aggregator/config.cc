@@ -224,6 +224,22 @@ void ReadAccessFiles(const config::ConfigSection& access, AggregatorConfig& conf
       "file that gets a line of JSON for each operation; at 16 MiB it becomes FILE.1; default: none");
 }
 
+// After [http]: a board that has no certificate joins over HTTPS.
+void ReadAuthority(const config::ConfigSection& access, AggregatorConfig& config) {
+  constexpr std::int64_t kDayS = 86'400;
+  AccessFiles& files = config.access_files;
+  access.ReadFile(
+      "authority", files.authority,
+      "folder of `tributary certs` with ca.key: boards join by a token and renew their certificates; "
+      "whoever takes this machine can then make certificates of any name; default: none");
+  std::int64_t days = files.certificate_lifetime_s / kDayS;
+  access.Read("certificate_days", days, {1, 730}, "how long certificates of the authority are valid");
+  files.certificate_lifetime_s = days * kDayS;
+  if (files.authority.empty()) return;
+  if (!config.tls) access.Fault("authority", "needs certificate, key and ca in [tls]");
+  if (!config.http_tls) access.Fault("authority", "needs tls = true in [http]: boards join over HTTPS");
+}
+
 void ReadHttp(const config::ConfigSection& http, AggregatorConfig& config) {
   using Anonymous = access::HttpAccess::Anonymous;
   http.Read("tls", config.http_tls,
@@ -282,6 +298,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
 
   const config::ConfigSection http = root.Section("http");
   ReadHttp(http, config);
+  ReadAuthority(root.Section("access"), config);
   const absl::StatusOr<runtime::HostPort> address = runtime::ParseHostPort(config.http_listen);
   if (address.ok() && address->port != 0 && config.http_listen == config.listen) {
     http.Fault("listen", fmt::format("\"{}\" is where gRPC listens", config.http_listen));

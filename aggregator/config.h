@@ -51,6 +51,8 @@ struct FederationSettings {
 struct AccessFiles {
   std::string tokens;
   std::string audit_log;
+  std::string authority;  // folder of `tributary certs`: boards join and renew here
+  std::int64_t certificate_lifetime_s = std::int64_t{90} * 86'400;  // of those that it gives
 };
 
 struct AggregatorConfig {

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "aggregator/access/session_routes.h"
 #include "aggregator/federation_host.h"
+#include "aggregator/join/join_routes.h"
+#include "aggregator/join/renewal_service.h"
 #include "aggregator/learning/service/run_api.h"
 #include "aggregator/memory_ceiling.h"
 #include "aggregator/parent_link.h"
@@ -48,6 +51,11 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedAggregator prepar
     daemon->FollowList();
   }
   RETURN_IF_ERROR(daemon->OpenAccess(std::move(prepared.tokens)));
+  if (prepared.authority) {
+    daemon->desk_ = std::make_unique<join::CertificateDesk>(
+        *std::move(prepared.authority), config.access_files.certificate_lifetime_s, clock);
+    daemon->renewals_ = join::MakeRenewalService(*daemon->desk_, daemon->audit_.get());
+  }
   RETURN_IF_ERROR(daemon->MakeSites());
   if (config.federation) {
     auto federation = FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_,
@@ -70,7 +78,8 @@ absl::Status Daemon::OpenAccess(config::TokenSet tokens) {
     if (audit_ == nullptr) return;
     audit_->Add({{.way = "file"},
                  added ? "AddToken" : "RemoveToken",
-                 fmt::format("{} {} ({})", token.id, token.name, config::TokenRoleName(token.role)),
+                 fmt::format("{} {} ({}{})", token.id, token.name, config::TokenRoleName(token.role),
+                             token.boards.empty() ? "" : " as " + absl::StrJoin(token.boards, ", ")),
                  absl::OkStatus()});
   };
   tokens_ =
@@ -87,7 +96,8 @@ absl::Status Daemon::Start() {
   server::IngestOptions options{
       config_.listen, tls_, config_.ingest_threads, config_.max_message_bytes, config_.connections, {},
       memory};
-  if (federation_ != nullptr) options.services = federation_->services();
+  if (federation_ != nullptr) federation_->AddServices(options.services);
+  if (renewals_ != nullptr) options.services.push_back(renewals_.get());
   absl::StatusOr<std::unique_ptr<server::IngestServer>> server = server::IngestServer::Start(options, state_);
   if (!server.ok()) return WithContext("listen", server.status());
   server_ = *std::move(server);
@@ -138,6 +148,7 @@ void Daemon::Collect(runtime::Reading& reading) const {
   if (tls_ != nullptr) tls_->Collect(reading);
   tokens_->Collect(reading);
   access::CollectAudit(audit_.get(), reading);
+  if (desk_ != nullptr) desk_->Collect(reading);
   if (federation_ != nullptr) federation_->Collect(reading);
 }
 
@@ -147,6 +158,7 @@ absl::Status Daemon::StartHttp() {
   http_->SetGate([this](http::HttpRequest& request) { return http_access_->Judge(request); });
   if (config_.http_tls) http_->SetTls(tls_);
   access::AddSessionRoutes(*http_, sessions_, clock_, audit_.get());
+  if (desk_ != nullptr) join::AddJoinRoutes(*http_, *desk_, *tokens_, tls_, audit_.get());
   http::AddDaemonRoutes(*http_, metrics_);
   publish::AddApiRoutes(*http_, state_);
   publish::AddPageRoutes(*http_, publish::PageFiles());
@@ -194,6 +206,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
 
 void Daemon::FollowFiles() {
   tokens_->Poll();
+  access_.TellRefused(audit_.get());
   if (tls_ == nullptr) return;
   tls_->Poll();
   FollowCertificate();
@@ -230,6 +243,7 @@ void Daemon::Stop() {
     }
   }
   if (http_ != nullptr) http_->Stop();
+  access_.TellRefused(audit_.get(), true);
   if (!said_what_was_served_) SayWhatWasServed();
   said_what_was_served_ = true;
 }

@@ -13,12 +13,17 @@
 #include "aggregator/access/live_tokens.h"
 #include "aggregator/access/sessions.h"
 #include "aggregator/config.h"
+#include "aggregator/join/certificate_desk.h"
 #include "aggregator/prepare.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/ingest_server.h"
 #include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
+
+namespace grpc {
+class Service;
+}
 
 namespace tributary::http {
 class HttpServer;
@@ -81,6 +86,8 @@ class Daemon {
   std::uint64_t followed_list_ = 0, followed_certificate_ = 1;
   publish::AggregatorState state_{clock_};
   std::vector<std::shared_ptr<ParentLink>> parents_;
+  std::unique_ptr<join::CertificateDesk> desk_;  // null: no authority
+  std::unique_ptr<grpc::Service> renewals_;
   std::unique_ptr<FederationHost> federation_;
   std::unique_ptr<server::IngestServer> server_;
   std::unique_ptr<http::HttpServer> http_;

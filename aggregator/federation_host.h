@@ -34,7 +34,9 @@ class FederationHost {
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();
 
-  const std::vector<std::unique_ptr<grpc::Service>>& services() const { return services_; }
+  void AddServices(std::vector<grpc::Service*>& services) const {
+    for (const auto& service : services_) services.push_back(service.get());
+  }
   // Runs and what operators do to them. This outlives the server's thread.
   void AddRoutes(http::HttpServer& server);
   const learning::RunBoard& board() const { return coordinator_->board(); }

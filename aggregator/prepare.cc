@@ -78,6 +78,15 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   PrepareAccessFiles(file, config.access_files, prepared.tokens);
+  if (prepared.tls && !config.access_files.authority.empty() && !file.HasFault("access.authority")) {
+    absl::StatusOr<join::Authority> authority =
+        join::ReadAuthority(config.access_files.authority, prepared.tls->material.ca_pem);
+    if (authority.ok()) {
+      prepared.authority = *std::move(authority);
+    } else {
+      file.Fault("access.authority", std::string(authority.status().message()));
+    }
+  }
   if (config.federation && !config.federation->store.empty()) {
     const absl::Status status = store::Store::Check(config.federation->store);
     // A damaged store is no fault of the configuration.

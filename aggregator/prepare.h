@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
+#include "aggregator/join/authority.h"
 #include "aggregator/learning/judge/evaluation_images.h"
 #include "core/config/access_tokens.h"
 #include "core/config/config.h"
@@ -18,6 +19,7 @@ struct PreparedAggregator {
   AggregatorConfig config;
   std::optional<config::LoadedTls> tls;
   config::TokenSet tokens;                               // of config.access_files
+  std::optional<join::Authority> authority;              // the same
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
 };
 

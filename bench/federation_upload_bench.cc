@@ -129,7 +129,7 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   // The aggregator's own server, for its settings.
   server::IngestOptions options;
   options.listen = "127.0.0.1:0";
-  options.services = services;
+  for (const auto& service : services) options.services.push_back(service.get());
   publish::AggregatorState state{clock};
   const auto server = server::IngestServer::Start(options, state);
   if (!server.ok()) Die(std::string(server.status().message()));

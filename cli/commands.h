@@ -11,6 +11,7 @@ void AddInferCommand(Commands& program);
 void AddConflateCommand(Commands& program);
 void AddLoadCommand(Commands& program);
 void AddCertsCommand(Commands& program);
+void AddJoinCommand(Commands& program);
 void AddDoctorCommand(Commands& program);
 void AddHelpCommand(Commands& program);
 void AddCompletionCommand(Commands& program);
@@ -22,6 +23,7 @@ void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
 
 void AddTokenCreateCommand(Commands& token);
+void AddTokenInviteCommand(Commands& token);
 void AddTokenListCommand(Commands& token);
 void AddTokenRevokeCommand(Commands& token);
 

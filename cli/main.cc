@@ -26,6 +26,7 @@ void AddCommands(Commands& program) {
 
   Commands token = program.Group("token", "Make, list and revoke bearer tokens for an aggregator's HTTP");
   AddTokenCreateCommand(token);
+  AddTokenInviteCommand(token);
   AddTokenListCommand(token);
   AddTokenRevokeCommand(token);
 
@@ -52,6 +53,7 @@ void AddCommands(Commands& program) {
   AddConflateCommand(program);
   AddLoadCommand(program);
   AddCertsCommand(program);
+  AddJoinCommand(program);
   AddDoctorCommand(program);
   AddHelpCommand(program);
   AddCompletionCommand(program);

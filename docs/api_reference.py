@@ -22,7 +22,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROTO = ROOT / "proto"
-FILES = ("fleet", "fusion", "run", "site")
+FILES = ("certificate", "fleet", "fusion", "run", "site")
 BEGIN = "<!-- begin messages -->\n"
 END = "<!-- end messages -->\n"
 
@@ -73,6 +73,8 @@ OPERATIONS = (
      "Removes a run that has ended"),
     ("post", "rollBackModel", "/api/v1/models/rollback", "RollBackModelResponse", ROLLBACK_PARAMETERS,
      "tributary model rollback", "Goes on from an earlier model"),
+    ("post", "joinBoard", "/api/v1/join", "JoinResponse", None, None,
+     "Gives a board a certificate by a token of `tributary token invite`. The body is a [JoinRequest](#joinrequest)"),
 )
 SESSION = (  # method, operation, meaning, status
     ("get", "getCaller", "Who asks, and what that one may do", "200"),
@@ -214,7 +216,8 @@ def overview(messages):
         said = f"{meaning}: " + (link.format(answer, answer.lower()) if answer else link.format("GeoJSON", "what-a-site-shows"))
         text += f"| `GET {path}` | {said} | {f'`{command}`' if command else ''} |\n"
     for method, _, path, answer, _, command, meaning in OPERATIONS:
-        text += f"| `{method.upper()} {path}` | {meaning}: {link.format(answer, answer.lower())} | `{command}` |\n"
+        text += f"| `{method.upper()} {path}` | {meaning}: {link.format(answer, answer.lower())} | {f'`{command}`' if command else ''} |\n"
+    text += "| `GET /api/v1/ca` | The authority's certificate, PEM; 404 without `[access] authority` | |\n"
     text += "| `GET /api/v1/models/{digest}.safetensors` | The newest model with this SHA-256, in hexadecimal | |\n"
     for command, answer in COMMANDS:
         text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
@@ -269,6 +272,9 @@ def paths(messages):
             made["requestBody"] = {"required": True, "content": {"application/toml": {"schema": {"type": "string"}}}}
             made["responses"]["201"] = made["responses"]["200"]
         made["security"] = [{"token": []}, {"session": []}]
+        if route[0] == "joinBoard":
+            made["requestBody"] = {"required": True, "content": {"application/json": {"schema": reference("JoinRequest")}}}
+            made["security"] = [{"token": []}]
         found.setdefault(route[1], {})[method] = made
     found["/api/v1/session"] = session()
     return found
@@ -303,7 +309,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protoc", default="protoc")
     messages = Messages(parser.parse_args().protoc)
-    names = messages.reachable([route[2] for route in ROUTES if route[2]] + [each[3] for each in OPERATIONS] + [command[1] for command in COMMANDS])
+    names = messages.reachable([route[2] for route in ROUTES if route[2]] + [each[3] for each in OPERATIONS] + [command[1] for command in COMMANDS] + ["JoinRequest"])
     page = ROOT / "docs/api.md"
     before, rest = page.read_text().split(BEGIN)
     after = rest.split(END)[1]

@@ -71,7 +71,26 @@ std::optional<link::DiskBacklogOptions> ReadDisk(const config::ConfigSection& up
   return disk;
 }
 
+RenewalSettings ReadRenewal(const config::ConfigSection& tls, bool files) {
+  constexpr std::int64_t kDayS = 86'400;
+  RenewalSettings renewal;
+  tls.Read(
+      "renew", renewal.on,
+      "true: renew the certificate by itself; the aggregator needs authority in [access], and this process "
+      "must be able to replace the file");
+  std::int64_t days = renewal.before_s / kDayS;
+  tls.Read("renew_before_days", days, {1, 365},
+           "so many days before it expires, at most half of the time that it is valid");
+  renewal.before_s = days * kDayS;
+  if (renewal.on && !files) tls.Fault("renew", "needs certificate, key and ca");
+  return renewal;
+}
+
 }  // namespace
+
+const std::string& HomeOf(const NodeConfig& config) {
+  return config.panels.empty() && config.federation ? config.federation->aggregator : config.aggregator;
+}
 
 NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
   const config::ConfigSection root = file.Root();
@@ -91,6 +110,7 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
   root.Choose("log_level", config.log_level, {"debug", "info", "warn", "error"},
               config::Hot("least severe line that is logged"));
   config.tls = config::ReadTlsFiles(root.Section("tls"));
+  config.renewal = ReadRenewal(root.Section("tls"), config.tls.has_value());
 
   const config::ConfigSection uplink = root.Section("uplink");
   uplink.Read("aggregator", config.aggregator, "host:port, [IPv6 address]:port or unix:path");

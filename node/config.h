@@ -10,6 +10,7 @@
 #include "core/config/tls.h"
 #include "core/estimate/slot_length.h"
 #include "core/link/spool/spool.h"
+#include "node/certificate_renewal.h"
 #include "node/learner/federation_config.h"
 #include "node/panel/panel_config.h"
 
@@ -33,11 +34,16 @@ struct NodeConfig {
   std::size_t frames_per_message = 1;
   double drain_s = 5;  // how long a stopping node waits for acknowledgements
   std::optional<config::TlsFiles> tls;
+  RenewalSettings renewal;
   std::string http_listen;                 // empty: no HTTP
   std::vector<panel::PanelConfig> panels;  // may be empty where there is a federation
   std::optional<FusionConfig> fusion;
   std::optional<learner::FederationConfig> federation;
 };
+
+// Whom a node asks to renew its certificate, and to tell who it is: where it reports, or where it only
+// learns.
+const std::string& HomeOf(const NodeConfig& config);
 
 // Resolves relative paths of files against the folder of `file`. Records its faults in `file`, whose Finish()
 // tells them.

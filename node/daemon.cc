@@ -97,6 +97,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
     daemon->metrics_.AddCollector(
         [&tls = *daemon->tls_](runtime::Reading& reading) { tls.Collect(reading); });
   }
+  if (prepared.tls && daemon->config_.renewal.on) daemon->OpenRenewal();
   if (prepared.images) daemon->OpenLearner(prepared);
   if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
@@ -114,6 +115,12 @@ void Daemon::AddSources(const std::vector<std::string>& classes, v1::Hello& hell
     }
   }
   if (config_.fusion) wire::AddSource(hello, config_.fusion->name, workload::kDimension, leaves);
+}
+
+void Daemon::OpenRenewal() {
+  renewal_ =
+      std::make_unique<CertificateRenewal>(HomeOf(config_), *config_.tls, config_.renewal, tls_, clock_);
+  metrics_.AddCollector([&renewal = *renewal_](runtime::Reading& reading) { renewal.Collect(reading); });
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
@@ -220,6 +227,7 @@ void Daemon::Reload(const NodeConfig& config) {
 void Daemon::Tick() {
   constexpr std::int64_t kStatusIntervalNs = 1'000'000'000;
   if (tls_ != nullptr) tls_->Poll();
+  if (renewal_ != nullptr) renewal_->Tick();
   if (uplink_ == nullptr || clock_.SteadyNs() < next_status_steady_ns_) return;
   next_status_steady_ns_ = clock_.SteadyNs() + kStatusIntervalNs;
   uplink_->SayStatus(
@@ -242,6 +250,9 @@ std::vector<std::string> Daemon::Problems() const {
   if (learner_ != nullptr && learner_->state() != v1::PARENT_STATE_PARTICIPATING) {
     problems.push_back(fmt::format("learner {}: {}", wire::EnumLabel(learner_->state()),
                                    std::string(learner_->last_error().message())));
+  }
+  if (renewal_ != nullptr && !renewal_->problem().empty()) {
+    problems.push_back("certificate is not renewed: " + renewal_->problem());
   }
   return problems;
 }

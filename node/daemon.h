@@ -14,6 +14,7 @@
 #include "core/link/uplink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
+#include "node/certificate_renewal.h"
 #include "node/config.h"
 #include "node/learner/learner.h"
 #include "node/panel/board_fusion.h"
@@ -36,8 +37,8 @@ class Daemon {
   // SIGHUP: takes the files of TLS as they are now. Files that are at fault leave the certificates as they
   // were (LiveTls).
   void Reload(const NodeConfig& config);
-  // Call ten times a second: takes certificates whose files have changed, and tells the aggregator once a
-  // second how this node is.
+  // Call ten times a second: takes certificates whose files have changed, renews the one that expires, and
+  // tells the aggregator once a second how this node is.
   void Tick();
 
   // Every panel has ended, and there is no learner.
@@ -65,6 +66,7 @@ class Daemon {
  private:
   Daemon(NodeConfig config, const runtime::Clock& clock);
   absl::Status OpenPanels(PreparedNode prepared);
+  void OpenRenewal();
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
   // Why the node cannot do what it is asked to.
@@ -79,9 +81,10 @@ class Daemon {
   std::string xclbin_uuid_;  // of the first board; empty: no board
   std::int64_t next_status_steady_ns_ = 0;
   runtime::Metrics metrics_;
-  std::shared_ptr<config::LiveTls> tls_;        // null: no TLS
-  std::unique_ptr<link::Uplink> uplink_;        // none without panels
-  std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
+  std::shared_ptr<config::LiveTls> tls_;         // null: no TLS
+  std::unique_ptr<CertificateRenewal> renewal_;  // null: off
+  std::unique_ptr<link::Uplink> uplink_;         // none without panels
+  std::unique_ptr<panel::BoardFusion> fusion_;   // none: every panel reports for itself
   std::vector<std::unique_ptr<panel::Panel>> panels_;
   std::unique_ptr<learner::Learner> learner_;  // none without [federation]
   http::HttpServer http_;                      // last: its handlers read everything above

@@ -10,9 +10,9 @@
 namespace tributary::access {
 namespace {
 
-constexpr std::array<const char*, kCallFaults> kNames = {"role",         "refused", "nameless",
-                                                         "unknown_call", "revoked", "certificate_revoked",
-                                                         "unknown",      "token",   "origin"};
+constexpr std::array<const char*, kCallFaults> kNames = {
+    "role",    "refused", "nameless", "unknown_call", "revoked", "certificate_revoked",
+    "unknown", "token",   "origin",   "attempts"};
 
 CallFault FaultOf(const AccessPolicy& policy, const absl::Status& refusal, const std::string& name) {
   if (absl::IsUnimplemented(refusal)) return CallFault::kUnknownCall;
@@ -46,20 +46,33 @@ absl::Status AccessControl::CheckChild(const Peer& peer) const {
   return policy()->CheckChild(peer.name);
 }
 
-absl::Status AccessControl::Admit(std::string_view path, const Peer& peer) {
-  if (absl::Status status = CheckCertificate(peer); !status.ok()) {
-    return Refuse(CallFault::kCertificate, std::move(status));
-  }
+absl::Status AccessControl::Judge(std::string_view path, const Peer& peer, CallFault& fault) const {
+  fault = CallFault::kCertificate;
+  RETURN_IF_ERROR(CheckCertificate(peer));
   const std::shared_ptr<const AccessPolicy> policy = this->policy();
   absl::Status status = policy->CheckCall(path, peer.name);
+  if (!status.ok()) fault = FaultOf(*policy, status, peer.name);
+  return status;
+}
+
+absl::Status AccessControl::Admit(std::string_view path, const Peer& peer) {
+  CallFault fault{};
+  absl::Status status = Judge(path, peer, fault);
   if (status.ok()) return status;
-  const CallFault fault = FaultOf(*policy, status, peer.name);
-  return Refuse(fault, std::move(status));
+  // A peer chooses the name of a call that nobody serves.
+  const std::string_view method = FindCall(path) == nullptr ? "unknown call" : MethodOf(path);
+  return RefuseCall(method, peer, fault, std::move(status));
 }
 
 absl::Status AccessControl::AdmitChild(const Peer& peer) {
   absl::Status status = CheckChild(peer);
-  return status.ok() ? status : Refuse(CallFault::kRole, std::move(status));
+  return status.ok() ? status : RefuseCall("partial sums", peer, CallFault::kRole, std::move(status));
+}
+
+absl::Status AccessControl::RefuseCall(std::string_view method, const Peer& peer, CallFault fault,
+                                       absl::Status refusal) {
+  calls_.Count(peer.name, method, refusal, clock_.SteadyNs());
+  return Refuse(fault, std::move(refusal));
 }
 
 absl::Status AccessControl::Refuse(CallFault fault, absl::Status refusal) {

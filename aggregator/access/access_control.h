@@ -14,6 +14,7 @@
 #include "aggregator/access/access_policy.h"
 #include "aggregator/access/certificate_ids.h"
 #include "aggregator/access/peer.h"
+#include "aggregator/access/refused_calls.h"
 #include "core/config/revocation_list.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
@@ -32,8 +33,9 @@ enum class CallFault : std::uint8_t {
   kUnknown,      // HTTP: neither certificate nor token nor session, and the call takes one
   kToken,        // HTTP: the token is not known, was revoked, or has expired
   kOrigin,       // HTTP: a page of another site made a browser send it
+  kAttempts,     // HTTP: the address has shown too many tokens that are no good
 };
-inline constexpr std::size_t kCallFaults = 9;
+inline constexpr std::size_t kCallFaults = 10;
 
 // Thread-safe. A call is judged once, when it begins, and again after a change of the policy.
 class AccessControl {
@@ -74,7 +76,12 @@ class AccessControl {
   absl::Status AdmitChild(const Peer& peer);
   // Counts a refusal that somebody else has decided, logs it at a limited rate, and gives it back.
   absl::Status Refuse(CallFault fault, absl::Status refusal);
-  void CountRevoked() { ++refused_[static_cast<std::size_t>(CallFault::kRevoked)]; }
+  // Call ten times a second: the audit log (null: none) gets the calls that Admit and AdmitChild have
+  // refused, by the minute. `all`: before the log is closed.
+  void TellRefused(AuditLog* audit, bool all = false) { calls_.Tell(audit, clock_.SteadyNs(), all); }
+  // Counts a refusal that is not logged.
+  void Count(CallFault fault) { ++refused_[static_cast<std::size_t>(fault)]; }
+  void CountRevoked() { Count(CallFault::kRevoked); }
 
   CertificateIds& certificates() { return certificates_; }
 
@@ -82,6 +89,10 @@ class AccessControl {
   void Collect(runtime::Reading& reading) const;
 
  private:
+  // Judges a call; `fault` says why it is refused.
+  absl::Status Judge(std::string_view path, const Peer& peer, CallFault& fault) const;
+  absl::Status RefuseCall(std::string_view method, const Peer& peer, CallFault fault, absl::Status refusal);
+
   const runtime::Clock& clock_;
   CertificateIds certificates_;
   mutable runtime::Mutex mutex_;
@@ -89,6 +100,7 @@ class AccessControl {
   std::shared_ptr<const config::RevocationList> revoked_ GUARDED_BY(mutex_);  // null: none
   std::atomic<std::uint64_t> changes_ = 0;
   std::array<std::atomic<std::uint64_t>, kCallFaults> refused_ = {};
+  RefusedCalls calls_;
   runtime::LogLimit lines_{20, 1'000'000'000};
 };
 

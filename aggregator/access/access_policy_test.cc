@@ -8,6 +8,7 @@
 #include <string>
 
 #include "grpc/health/v1/health.pb.h"
+#include "tributary/v1/certificate.pb.h"
 #include "tributary/v1/federation.pb.h"
 #include "tributary/v1/fleet.pb.h"
 #include "tributary/v1/fusion.pb.h"
@@ -23,6 +24,7 @@ TEST(CallTableTest, HasEveryCallOfEveryServiceAndNoOther) {
   for (const google::protobuf::FileDescriptor* file :
        {v1::Hello::descriptor()->file(), v1::Node::descriptor()->file(),
         v1::ParticipateRequest::descriptor()->file(), v1::Run::descriptor()->file(),
+        v1::RenewCertificateRequest::descriptor()->file(),
         grpc::health::v1::HealthCheckRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       const google::protobuf::ServiceDescriptor& service = *file->service(i);

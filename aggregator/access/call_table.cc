@@ -6,6 +6,7 @@ namespace tributary::access {
 namespace {
 
 constexpr RoleSet kStranger = {Role::kStranger};
+constexpr RoleSet kJoiner = {Role::kJoiner};
 constexpr RoleSet kAnyone = {Role::kAnyone};
 constexpr RoleSet kReporter = {Role::kReporter};
 constexpr RoleSet kNode = {Role::kNode};
@@ -40,6 +41,9 @@ constexpr CallRule kCalls[] = {
     {"/tributary.v1.ModelService/ReadModel", kOperator},
     {"/tributary.v1.ModelService/RollBackModel", kOperator},
 
+    // For the name on the certificate that is shown, and for no other.
+    {"/tributary.v1.CertificateService/RenewCertificate", kAnyone},
+
     // Load balancers ask; the answer says only whether the process serves.
     {"/grpc.health.v1.Health/Check", kAnyone},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kViewer},
@@ -51,6 +55,10 @@ constexpr CallRule kCalls[] = {
     {"GET /api/v1/session", kStranger},
     {"POST /api/v1/session", kStranger},
     {"DELETE /api/v1/session", kStranger},
+
+    // The authority's certificate is no secret: a board compares it with its token before it sends that.
+    {"GET /api/v1/ca", kStranger},
+    {"POST /api/v1/join", kJoiner},
 
     {"GET /metrics", kViewer},
     {"GET /readyz", kViewer},

@@ -10,6 +10,7 @@ namespace tributary::access {
 
 enum class Role : std::uint8_t {
   kStranger,  // everybody who reaches the port
+  kJoiner,    // has a token that lets boards join
   kAnyone,    // a certificate of the CA that is not refused
   kReporter,  // owns a source of some site
   kNode,      // takes part in runs

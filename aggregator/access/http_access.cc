@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "core/config/tls.h"
 #include "core/runtime/address.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::access {
 namespace {
@@ -18,6 +19,7 @@ using http::HttpRequest;
 using http::HttpResponse;
 
 constexpr RoleSet kViewerRoles = {Role::kStranger, Role::kViewer};
+constexpr RoleSet kJoinRoles = {Role::kStranger, Role::kJoiner};
 constexpr RoleSet kOperatorRoles = {Role::kStranger, Role::kViewer, Role::kOperator};
 
 std::string RoleName(RoleSet roles) {
@@ -86,8 +88,35 @@ std::string CookieOf(const HttpRequest& request, std::string_view name) {
 
 void HttpAccess::Know(const config::AccessToken& token, std::string_view way, HttpRequest& request,
                       RoleSet& roles) const {
-  roles = token.role == config::TokenRole::kOperator ? kOperatorRoles : kViewerRoles;
+  roles = token.role == config::TokenRole::kOperator ? kOperatorRoles
+          : token.role == config::TokenRole::kJoin   ? kJoinRoles
+                                                     : kViewerRoles;
   request.caller = {token.name, std::string(way), token.id};
+}
+
+std::optional<HttpAccess::Refusal> HttpAccess::IdentifyByToken(const std::string& given, HttpRequest& request,
+                                                               RoleSet& roles) const {
+  absl::string_view text = given;
+  const bool bearer = absl::StartsWithIgnoreCase(text, "Bearer ");
+  if (bearer) text.remove_prefix(7);
+  text = absl::StripAsciiWhitespace(text);
+  const std::shared_ptr<const config::TokenSet> tokens = tokens_.tokens();
+  const config::AccessToken* const token =
+      bearer ? tokens->Find(std::string_view(text.data(), text.size())) : nullptr;
+  if (token == nullptr) {
+    return Refusal{CallFault::kToken,
+                   absl::UnauthenticatedError(
+                       "the token is not known or was revoked: make one with `tributary token create`, or "
+                       "`tributary token invite` for a board; send it as Authorization: Bearer TOKEN")};
+  }
+  if (NowUnixS() >= token->expires_unix_s) {
+    return Refusal{CallFault::kToken,
+                   absl::UnauthenticatedError(fmt::format(
+                       "the token \"{}\" has expired: make another with `tributary token {}`", token->name,
+                       token->role == config::TokenRole::kJoin ? "invite" : "create"))};
+  }
+  Know(*token, "token", request, roles);
+  return std::nullopt;
 }
 
 std::optional<HttpAccess::Refusal> HttpAccess::Identify(HttpRequest& request, RoleSet& roles,
@@ -95,25 +124,7 @@ std::optional<HttpAccess::Refusal> HttpAccess::Identify(HttpRequest& request, Ro
   const std::int64_t now_s = NowUnixS();
   const std::shared_ptr<const config::TokenSet> tokens = tokens_.tokens();
   if (std::string given = request.Header("Authorization"); !given.empty()) {
-    absl::string_view text = given;
-    const bool bearer = absl::StartsWithIgnoreCase(text, "Bearer ");
-    if (bearer) text.remove_prefix(7);
-    text = absl::StripAsciiWhitespace(text);
-    const config::AccessToken* const token =
-        bearer ? tokens->Find(std::string_view(text.data(), text.size())) : nullptr;
-    if (token == nullptr) {
-      return Refusal{CallFault::kToken, absl::UnauthenticatedError(
-                                            "the token is not known or was revoked: make one with `tributary "
-                                            "token create`, and send it as Authorization: Bearer TOKEN")};
-    }
-    if (now_s >= token->expires_unix_s) {
-      return Refusal{
-          CallFault::kToken,
-          absl::UnauthenticatedError(fmt::format(
-              "the token \"{}\" has expired: make another with `tributary token create`", token->name))};
-    }
-    Know(*token, "token", request, roles);
-    return std::nullopt;
+    return IdentifyByToken(given, request, roles);
   }
   // A cookie of an earlier session is as good as none.
   if (const std::string cookie = CookieOf(request, SessionCookieName(request)); !cookie.empty()) {
@@ -163,9 +174,12 @@ std::optional<HttpResponse> HttpAccess::Judge(HttpRequest& request) {
     } else if (request.caller.way == "certificate" && FindCall(request.route) != nullptr) {
       refusal = {CallFault::kRole, control_.policy()->CheckCall(request.route, request.caller.name)};
     } else {
+      const char* const role = wanted.Has(Role::kJoiner)     ? "join"
+                               : wanted.Has(Role::kOperator) ? "operator"
+                                                             : "viewer";
       refusal = {CallFault::kRole,
                  absl::PermissionDeniedError(fmt::format(
-                     "\"{}\" may not make this call: it takes the role operator", request.caller.name))};
+                     "\"{}\" may not make this call: it takes the role {}", request.caller.name, role))};
     }
   }
   if (!refusal && changes && request.caller.way != "token") {
@@ -175,11 +189,32 @@ std::optional<HttpResponse> HttpAccess::Judge(HttpRequest& request) {
     }
   }
   if (!refusal) return std::nullopt;
-  const absl::Status status = control_.Refuse(refusal->fault, std::move(refusal->status));
-  if (audit_ != nullptr && wanted.Has(Role::kOperator)) {
-    audit_->Add({CallerOf(request), std::string(request.route), request.rest, status});
+  return Refuse(request, wanted, *std::move(refusal));
+}
+
+HttpResponse HttpAccess::Refuse(const HttpRequest& request, RoleSet wanted, Refusal refusal) {
+  const std::string address =
+      request.peer == nullptr ? "" : wire::AddressOf(wire::PeerOf("tcp:" + request.peer->address));
+  if (refusal.fault == CallFault::kToken && !attempts_.Admit(address, clock_.SteadyNs())) {
+    control_.Count(CallFault::kAttempts);
+    HttpResponse response = http::HttpProblem(absl::ResourceExhaustedError(
+        "this address has shown too many tokens that are not known or have expired: wait a minute"));
+    response.headers.emplace_back("Retry-After", "60");
+    return response;
   }
+  const absl::Status status = control_.Refuse(refusal.fault, std::move(refusal.status));
+  const bool changes = wanted.Has(Role::kOperator) || wanted.Has(Role::kJoiner);
+  if (audit_ != nullptr && changes) Audit(request, status);
   return Problem(status);
+}
+
+void HttpAccess::Audit(const HttpRequest& request, const absl::Status& refusal) {
+  runtime::LogLimit& lines = request.caller.name.empty() ? unknown_lines_ : known_lines_;
+  const std::optional<std::string> more = lines.Admit(clock_.SteadyNs());
+  if (!more) return;
+  const std::string message = std::string(refusal.message()) + *more;
+  audit_->Add(
+      {CallerOf(request), std::string(request.route), request.rest, absl::Status(refusal.code(), message)});
 }
 
 }  // namespace tributary::access

@@ -7,17 +7,20 @@
 
 #include "absl/status/status.h"
 #include "aggregator/access/access_control.h"
+#include "aggregator/access/attempt_limit.h"
 #include "aggregator/access/audit_log.h"
 #include "aggregator/access/live_tokens.h"
 #include "aggregator/access/sessions.h"
 #include "core/http/http_message.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/log.h"
 
 namespace tributary::access {
 
 // The same roles as on the gRPC port, from one table (call_table.h). A caller is known by the first of these:
 //
-//   1. `Authorization: Bearer TOKEN`: a token of the file; one that is unknown or has expired is refused.
+//   1. `Authorization: Bearer TOKEN`: a token of the file; one that is unknown or has expired is refused. An
+//      address that shows many of those is told to wait, without a line in the logs for each.
 //   2. the cookie of a session, which speaks for the token by which it was opened;
 //   3. the certificate of the CA that it has shown, with its roles in [access] and the list of revoked ones;
 //   4. nothing: what `anonymous` allows.
@@ -51,8 +54,15 @@ class HttpAccess {
   };
   // Who it is, and the roles; a credential that is no good is refused.
   std::optional<Refusal> Identify(http::HttpRequest& request, RoleSet& roles, bool& from_browser) const;
+  // By the token in the header; `given`: its value.
+  std::optional<Refusal> IdentifyByToken(const std::string& given, http::HttpRequest& request,
+                                         RoleSet& roles) const;
+  // The answer to a refused call; counts, logs and audits it.
+  http::HttpResponse Refuse(const http::HttpRequest& request, RoleSet wanted, Refusal refusal);
   void Know(const config::AccessToken& token, std::string_view way, http::HttpRequest& request,
             RoleSet& roles) const;
+  void Audit(const http::HttpRequest& request, const absl::Status& refusal);
+  static constexpr std::int64_t kMinuteNs = std::int64_t{60} * 1'000'000'000;
   std::int64_t NowUnixS() const { return clock_.UnixNs() / 1'000'000'000; }
 
   AccessControl& control_;
@@ -61,6 +71,10 @@ class HttpAccess {
   const Anonymous anonymous_;
   const runtime::Clock& clock_;
   AuditLog* const audit_;
+  AttemptLimit attempts_;
+  // Refused calls in the audit log, of callers who are known and of others: 20 at once, then one a minute.
+  // More would push out the lines of what was done.
+  runtime::LogLimit known_lines_{20, kMinuteNs}, unknown_lines_{20, kMinuteNs};
 };
 
 // Who made a request that was admitted.

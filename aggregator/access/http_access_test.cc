@@ -7,6 +7,8 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +19,8 @@
 
 #include "aggregator/access/session_routes.h"
 #include "core/config/pem.h"
+#include "core/runtime/file.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary::access {
 namespace {
@@ -57,6 +61,7 @@ class HttpAccessTest : public ::testing::Test {
   HttpAccessTest() {
     Add("viewing", config::TokenRole::kViewer, kNowS + 100);
     Add("operating", config::TokenRole::kOperator, kNowS + 100);
+    Add("joining", config::TokenRole::kJoin, kNowS + 100);
     Add("expired", config::TokenRole::kOperator, kNowS);
     texts_["revoked"] = config::MakeToken("revoked", config::TokenRole::kOperator, 0, kNowS + 100)->text;
     Use(HttpAccess::Anonymous::kNobody);
@@ -64,15 +69,22 @@ class HttpAccessTest : public ::testing::Test {
 
   void Add(const std::string& name, config::TokenRole role, std::int64_t expires_s) {
     config::NewToken token = config::MakeToken(name, role, 0, expires_s).value();
+    if (role == config::TokenRole::kJoin) token.record.boards = {"east"};
     texts_[name] = token.text;
     ids_[name] = token.record.id;
     ASSERT_TRUE(set_.Add(std::move(token.record)).ok());
   }
   void Use(HttpAccess::Anonymous anonymous) {
     tokens_ = std::make_unique<LiveTokens>("", set_, clock_);
-    access_ = std::make_unique<HttpAccess>(control_, *tokens_, sessions_, anonymous, clock_, nullptr);
+    access_ = std::make_unique<HttpAccess>(control_, *tokens_, sessions_, anonymous, clock_, audit_.get());
   }
 
+  // Each time another, so that no address shows too many tokens.
+  static std::string AnAddress() {
+    static int made = 0;
+    ++made;
+    return "10.0." + std::to_string(made / 256) + "." + std::to_string(made % 256) + ":5000";
+  }
   static HttpRequest Request(std::string_view route, bool tls = true) {
     HttpRequest request;
     request.route = route;
@@ -80,7 +92,7 @@ class HttpAccessTest : public ::testing::Test {
                      : route.starts_with("POST") ? HttpMethod::kPost
                                                  : HttpMethod::kDelete;
     request.headers["Host"] = "localhost:7480";
-    request.peer = std::make_shared<http::HttpPeer>(http::HttpPeer{"192.0.2.7:5000", tls});
+    request.peer = std::make_shared<http::HttpPeer>(http::HttpPeer{AnAddress(), tls});
     return request;
   }
   HttpRequest ByToken(std::string_view route, const std::string& token) const {
@@ -119,14 +131,16 @@ class HttpAccessTest : public ::testing::Test {
   config::TokenSet set_;
   std::map<std::string, std::string> texts_, ids_;
   Sessions sessions_;
+  std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<LiveTokens> tokens_;
   std::unique_ptr<HttpAccess> access_;
   std::string said_;
 };
 
-const std::set<std::string> kPublic = {"GET /healthz",         "GET /",
-                                       "GET /assets/",         "GET /api/v1/session",
-                                       "POST /api/v1/session", "DELETE /api/v1/session"};
+const std::set<std::string> kPublic = {
+    "GET /healthz",           "GET /",         "GET /assets/", "GET /api/v1/session", "POST /api/v1/session",
+    "DELETE /api/v1/session", "GET /api/v1/ca"};
+const std::string kJoin = "POST /api/v1/join";
 const std::set<std::string> kForViewers = {"GET /metrics",       "GET /readyz",        "GET /api/v1/sites",
                                            "GET /api/v1/sites/", "GET /api/v1/events", "GET /api/v1/nodes",
                                            "GET /api/v1/runs",   "GET /api/v1/runs/",  "GET /api/v1/models"};
@@ -142,6 +156,7 @@ TEST_F(HttpAccessTest, TheTableHasTheseCallsOfHttpAndNoOther) {
   std::set<std::string> expected = kPublic, listed;
   expected.insert(kForViewers.begin(), kForViewers.end());
   expected.insert(kForOperators.begin(), kForOperators.end());
+  expected.insert(kJoin);
   for (const CallRule& rule : CallTable()) {
     if (!rule.path.starts_with("/")) listed.emplace(rule.path);
   }
@@ -153,22 +168,25 @@ TEST_F(HttpAccessTest, AdmitsEachCallByRoleWhateverTheWay) {
   struct Column {
     std::string name;
     std::function<HttpRequest(std::string_view)> make;
-    int of_public, of_viewers, of_operators;  // the statuses; 0: admitted
+    int of_public, of_viewers, of_operators, of_join;  // the statuses; 0: admitted
   };
   const std::vector<Column> columns = {
-      {"stranger", [](auto route) { return Request(route); }, 0, 401, 401},
-      {"viewer's token", [this](auto route) { return ByToken(route, "viewing"); }, 0, 0, 403},
-      {"operator's token", [this](auto route) { return ByToken(route, "operating"); }, 0, 0, 0},
-      {"expired token", [this](auto route) { return ByToken(route, "expired"); }, 401, 401, 401},
-      {"revoked token", [this](auto route) { return ByToken(route, "revoked"); }, 401, 401, 401},
-      {"viewer's session", [this](auto route) { return BySession(route, "viewing"); }, 0, 0, 403},
-      {"operator's session", [this](auto route) { return BySession(route, "operating"); }, 0, 0, 0},
-      {"expired token's session", [this](auto route) { return BySession(route, "expired"); }, 0, 401, 401},
-      {"viewer's certificate", [](auto route) { return ByCertificate(route, "wall"); }, 0, 0, 403},
-      {"operator's certificate", [](auto route) { return ByCertificate(route, "laptop"); }, 0, 0, 0},
-      {"node's certificate", [](auto route) { return ByCertificate(route, "board"); }, 0, 403, 403},
-      {"certificate without role", [](auto route) { return ByCertificate(route, "somebody"); }, 0, 403, 403},
-      {"refused certificate", [](auto route) { return ByCertificate(route, "thief"); }, 403, 403, 403},
+      {"stranger", [](auto route) { return Request(route); }, 0, 401, 401, 401},
+      {"viewer's token", [this](auto route) { return ByToken(route, "viewing"); }, 0, 0, 403, 403},
+      {"operator's token", [this](auto route) { return ByToken(route, "operating"); }, 0, 0, 0, 403},
+      {"board's token", [this](auto route) { return ByToken(route, "joining"); }, 0, 403, 403, 0},
+      {"expired token", [this](auto route) { return ByToken(route, "expired"); }, 401, 401, 401, 401},
+      {"revoked token", [this](auto route) { return ByToken(route, "revoked"); }, 401, 401, 401, 401},
+      {"viewer's session", [this](auto route) { return BySession(route, "viewing"); }, 0, 0, 403, 403},
+      {"operator's session", [this](auto route) { return BySession(route, "operating"); }, 0, 0, 0, 403},
+      {"expired token's session", [this](auto route) { return BySession(route, "expired"); }, 0, 401, 401,
+       401},
+      {"viewer's certificate", [](auto route) { return ByCertificate(route, "wall"); }, 0, 0, 403, 403},
+      {"operator's certificate", [](auto route) { return ByCertificate(route, "laptop"); }, 0, 0, 0, 403},
+      {"node's certificate", [](auto route) { return ByCertificate(route, "board"); }, 0, 403, 403, 403},
+      {"certificate without role", [](auto route) { return ByCertificate(route, "somebody"); }, 0, 403, 403,
+       403},
+      {"refused certificate", [](auto route) { return ByCertificate(route, "thief"); }, 403, 403, 403, 403},
   };
   for (const Column& column : columns) {
     for (const std::string& route : kPublic) {
@@ -180,6 +198,7 @@ TEST_F(HttpAccessTest, AdmitsEachCallByRoleWhateverTheWay) {
     for (const std::string& route : kForOperators) {
       EXPECT_EQ(Judge(column.make(route)), column.of_operators) << route << " by " << column.name;
     }
+    EXPECT_EQ(Judge(column.make(kJoin)), column.of_join) << column.name;
   }
 }
 
@@ -245,6 +264,45 @@ TEST_F(HttpAccessTest, TakesNoTokenThatIsNotQuiteOne) {
   HttpRequest request = Request("GET /api/v1/runs");
   request.headers["Authorization"] = "bearer  " + token;
   EXPECT_EQ(Judge(request), 0) << "the scheme has no case (RFC 9110, section 11.1)";
+}
+
+// Whoever shows wrong tokens learns nothing and fills no log. The good ones of that address stay good.
+TEST_F(HttpAccessTest, AnAddressThatShowsManyWrongTokensIsToldToWait) {
+  const auto from = [this](const std::string& address, const std::string& token) {
+    HttpRequest request = ByToken(kJoin, token);
+    request.peer = std::make_shared<http::HttpPeer>(http::HttpPeer{address, true});
+    return Judge(request);
+  };
+  for (int i = 0; i < AttemptLimit::kMostAMinute; ++i) EXPECT_EQ(from("192.0.2.7:1", "revoked"), 401) << i;
+  EXPECT_EQ(from("192.0.2.7:2", "revoked"), 429);
+  EXPECT_EQ(from("192.0.2.7:2", "joining"), 0);
+  EXPECT_EQ(from("192.0.2.8:2", "revoked"), 401);
+  for (int i = 0; i < AttemptLimit::kMostAMinute; ++i)
+    EXPECT_EQ(from("[2001:db8::1]:1", "revoked"), 401) << i;
+  EXPECT_EQ(from("[2001:db8::ffff]:1", "revoked"), 429) << "one host commands its 64 bits of network";
+  clock_.Advance(std::int64_t{60} * 1'000'000'000);
+  EXPECT_EQ(from("192.0.2.7:2", "revoked"), 401);
+  runtime::Metrics metrics;
+  metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
+  EXPECT_THAT(metrics.Text(), HasSubstr("tributary_calls_refused_total{reason=\"attempts\"} 2"));
+}
+
+// Strangers must not push the lines of what operators did out of the audit log.
+TEST_F(HttpAccessTest, RefusedCallsLeaveTwentyLinesInTheAuditLogAndThenOneAMinute) {
+  const std::string path = OwnFolder() + "refused.jsonl";
+  audit_ = AuditLog::Open(path, clock_).value();
+  Use(HttpAccess::Anonymous::kNobody);
+  for (int i = 0; i < 5'000; ++i) EXPECT_EQ(Judge(Request("DELETE /api/v1/runs/{run}")), 401);
+  EXPECT_EQ(Judge(ByToken("DELETE /api/v1/runs/{run}", "viewing")), 403);
+  clock_.Advance(std::int64_t{60} * 1'000'000'000);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Judge(Request("DELETE /api/v1/runs/{run}")), 401);
+  access_.reset();
+  audit_.reset();
+  const std::string text = runtime::ReadFile(path).value();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 22);
+  EXPECT_THAT(text, HasSubstr("4980 lines like this one were left out"));
+  EXPECT_THAT(text, HasSubstr("\"name\":\"viewing\""));
+  std::filesystem::remove(path);
 }
 
 TEST_F(HttpAccessTest, ASessionEndsWithItsTokenItsTimeAndItsLogout) {

@@ -34,6 +34,9 @@ void AddSessionRoutes(http::HttpServer& server, Sessions& sessions, const runtim
                   if (request.caller.way != "token") {
                     return http::HttpProblem(401, "a session is opened with Authorization: Bearer TOKEN");
                   }
+                  if (request.caller.role.empty()) {
+                    return http::HttpProblem(403, "a token that lets boards join opens no session");
+                  }
                   const auto secret =
                       sessions.Open(request.caller.credential, clock.UnixNs() / 1'000'000'000);
                   if (audit != nullptr) audit->Add({CallerOf(request), "OpenSession", "", secret.status()});

@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   builder.RegisterService(&server->fusion_);
   server->rare_.Register(builder);
   builder.RegisterCallbackGenericService(&server->unknown_);
-  for (const auto& service : options.services) builder.RegisterService(service.get());
+  for (grpc::Service* const service : options.services) builder.RegisterService(service);
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
         std::make_unique<IngestQueue>(server->context_, server->fusion_, builder.AddCompletionQueue()));

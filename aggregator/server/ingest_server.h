@@ -36,7 +36,7 @@ struct IngestOptions {
   ConnectionLimits connections;
   // Services of other modules on the same port; they outlive the server. With any of them the server accepts
   // larger messages: models travel in chunks of 1 MiB.
-  std::span<const std::unique_ptr<grpc::Service>> services;
+  std::vector<grpc::Service*> services;
   std::uint64_t memory_bytes = runtime::MemoryLimit();  // that the process may have
 };
 

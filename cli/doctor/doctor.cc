@@ -13,6 +13,7 @@
 #include "cli/failure.h"
 #include "core/config/program.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/file.h"
 #include "core/runtime/process.h"
 #include "node/config.h"
 #include "node/prepare.h"
@@ -46,14 +47,14 @@ void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& opti
 void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
   if (config.fusion) NeedBoard(config.fusion->accelerator, options);
-  options.connection = {config.aggregator, config.tls.value_or(config::TlsFiles())};
+  options.connection = {node::HomeOf(config), config.tls.value_or(config::TlsFiles())};
+  options.renews = config.renewal.on;
   options.node = config.node;
   options.slot = config.slot;
   options.only_learns = config.panels.empty();
   if (!options.only_learns) options.site = config.site;
   for (const panel::PanelConfig& panel : config.panels) options.sources.push_back(panel.name);
   if (!config.federation) return;
-  if (options.only_learns) options.connection.aggregator = config.federation->aggregator;
   if (options.data_folder.empty() && !config.federation->state.empty()) {
     const std::filesystem::path folder = std::filesystem::path(config.federation->state).parent_path();
     options.data_folder = folder.empty() ? "." : folder.string();
@@ -101,6 +102,20 @@ void CheckDisk(const std::string& folder, DoctorReport& report) {
   }
 }
 
+// Whether the node could replace its certificate, run by this user.
+void CheckRenewal(const DoctorOptions& options, DoctorReport& report) {
+  if (!options.renews) return;
+  const std::string& path = options.connection.tls.certificate;
+  if (const absl::Status status = runtime::CheckFolderOf(path); !status.ok()) {
+    report.Fault(
+        "renewal", std::string(status.message()),
+        "Keep the certificate in a folder that the node may write, as /var/lib/tributary/certs, and run "
+        "doctor as the node's user");
+    return;
+  }
+  report.Ok("renewal", path + " can be replaced; the aggregator needs authority in [access]");
+}
+
 DoctorReport Examine(DoctorOptions options) {
   DoctorReport report;
   options.needs_board = !options.xclbin.empty();
@@ -123,6 +138,7 @@ DoctorReport Examine(DoctorOptions options) {
   } else if (CheckAggregator(options, report) && !options.only_learns) {
     report.lines.push_back(CheckOffset(options.connection, options.slot));
   }
+  CheckRenewal(options, report);
   CheckDisk(options.data_folder, report);
   return report;
 }

@@ -54,6 +54,7 @@ struct DoctorOptions {
   std::string xclbin;                // empty: what needs one is left out, with a warning
   unsigned device = 0;
   std::uint64_t memory_bytes = 4ull << 20;  // contiguous memory that the configuration needs
+  bool renews = false;                      // the node replaces its certificate itself
   std::string data_folder;                  // whose disk must have room; empty: nothing is kept
 };
 

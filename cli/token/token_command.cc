@@ -1,17 +1,23 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <ctime>
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/join/invitation.h"
 #include "cli/token/token_file.h"
+#include "core/certificates/new_certificate.h"
 #include "core/config/access_tokens.h"
 #include "core/config/config.h"
+#include "core/config/pem.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -28,6 +34,14 @@ configuration, and let the aggregator's user read it. The aggregator takes chang
 over TLS, or on the loopback:
   curl --cacert ca.pem -H "Authorization: Bearer $TOKEN" https://hub:7480/api/v1/runs)";
 
+constexpr const char* kTokenInviteExamples = R"(Examples:
+  tributary token invite --file tokens.toml --ca certs/ca.pem --address 10.0.0.1:7480 --board east --board west
+  tributary token invite --file tokens.toml --ca certs/ca.pem --address hub:7480 --board=board-{1..100} --expires 2h
+
+Prints one line, which each of the boards gives to `tributary join`. Each name is good for one board. The line has
+the address of the aggregator's HTTPS and the hash of its authority, so that a board sends the secret to no other.
+The aggregator needs authority in [access]. Give the names their sources with [[site.owner]], or nodes in [access].)";
+
 constexpr const char* kTokenListExamples = "Example:\n  tributary token list --file tokens.toml";
 constexpr const char* kTokenRevokeExamples =
     "Examples:\n  tributary token revoke wall --file tokens.toml\n  tributary token revoke 3fa94c12 --file "
@@ -39,6 +53,15 @@ struct TokenCreateArguments {
   config::TokenRole role = config::TokenRole::kViewer;
   std::string expires = "30d";
   bool json = false;
+};
+
+struct TokenInviteArguments {
+  std::string file;
+  std::string name;
+  std::string ca;
+  std::string address;
+  std::vector<std::string> boards;
+  std::string expires = "1d";
 };
 
 struct TokenListArguments {
@@ -84,6 +107,48 @@ absl::Status CreateToken(const TokenCreateArguments& arguments) {
   return absl::OkStatus();
 }
 
+// The hash by which a board knows the authority.
+absl::StatusOr<std::string> HashOfAuthority(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string pem, config::ReadPem(path));
+  const std::vector<config::Certificate> certificates = config::CertificatesIn(pem);
+  if (certificates.size() == 1) return certificates::Fingerprint(*certificates.front());
+  return absl::InvalidArgumentError(
+      fmt::format("{}: expected one certificate: the ca.pem beside the ca.key in [access] authority", path));
+}
+
+absl::Status CheckBoards(const std::vector<std::string>& boards) {
+  const std::set<std::string> names(boards.begin(), boards.end());
+  if (boards.size() > config::TokenSet::kMostBoards || names.size() != boards.size()) {
+    return UsageError(fmt::format("--board: at most {} names, each once", config::TokenSet::kMostBoards));
+  }
+  for (const std::string& board : boards) {
+    if (certificates::IsCertificateName(board)) continue;
+    return UsageError(fmt::format(
+        "--board \"{}\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\"", board));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InviteBoards(const TokenInviteArguments& arguments) {
+  RETURN_IF_ERROR(CheckBoards(arguments.boards));
+  const std::string name = arguments.name.empty() ? "join " + arguments.boards.front() : arguments.name;
+  if (!config::IsName(name)) return UsageError("--name: expected 1 to 128 bytes without control characters");
+  const absl::StatusOr<std::int64_t> lifetime_s = ParseLifetime(arguments.expires);
+  if (!lifetime_s.ok()) return UsageError("--expires: " + std::string(lifetime_s.status().message()));
+  ASSIGN_OR_RETURN(const std::string ca_sha256, HashOfAuthority(arguments.ca));
+  const std::int64_t now_s = UnixSecondsNow();
+  ASSIGN_OR_RETURN(config::NewToken token,
+                   config::MakeToken(name, config::TokenRole::kJoin, now_s, now_s + *lifetime_s));
+  const absl::StatusOr<Invitation> invitation =
+      ParseInvitation(Invitation{token.text, ca_sha256, arguments.address}.Text());
+  if (!invitation.ok()) return UsageError("--address: expected HOST:PORT of the aggregator's HTTPS");
+  token.record.boards = arguments.boards;
+  RETURN_IF_ERROR(
+      ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
+  std::cout << invitation->Text() << "\n";
+  return absl::OkStatus();
+}
+
 absl::Status ListTokens(const TokenListArguments& arguments) {
   ASSIGN_OR_RETURN(const config::TokenSet tokens, config::TokenSet::Read(arguments.file));
   const std::int64_t now_s = UnixSecondsNow();
@@ -95,15 +160,18 @@ absl::Status ListTokens(const TokenListArguments& arguments) {
                       {"role", config::TokenRoleName(each.role)},
                       {"created_unix_s", each.created_unix_s},
                       {"expires_unix_s", each.expires_unix_s},
-                      {"expired", now_s >= each.expires_unix_s}});
+                      {"expired", now_s >= each.expires_unix_s},
+                      {"boards", each.boards}});
     }
     std::cout << wire::DumpJson({{"tokens", std::move(list)}}) << "\n";
     return absl::OkStatus();
   }
   for (const config::AccessToken& each : tokens.tokens()) {
-    std::cout << fmt::format("{}  {:8}  {} {}  {}\n", each.id, config::TokenRoleName(each.role),
+    const std::string boards = each.boards.empty() ? "" : fmt::format(": {}", fmt::join(each.boards, ", "));
+    std::cout << fmt::format("{}  {:8}  {} {}  {}{}\n", each.id, config::TokenRoleName(each.role),
                              now_s >= each.expires_unix_s ? "expired on" : "expires on",
-                             DateAndTime(each.expires_unix_s), runtime::Printable(each.name));
+                             DateAndTime(each.expires_unix_s), runtime::Printable(each.name),
+                             runtime::Printable(boards));
   }
   if (tokens.tokens().empty()) std::cout << "no tokens\n";
   return absl::OkStatus();
@@ -134,6 +202,23 @@ void AddTokenCreateCommand(Commands& token) {
   command.Text("--expires", arguments.expires, "TIME", "How long it is valid, as 12h or 30d; at most 366d");
   command.Json(arguments.json);
   command.Examples(kTokenCreateExamples);
+}
+
+void AddTokenInviteCommand(Commands& token) {
+  auto [command, arguments] =
+      token.Add<TokenInviteArguments>("invite", "Make a token by which boards join", InviteBoards);
+  command.Text("--file", arguments.file, "FILE", kTokenFileHelp)->required();
+  command.Text("--ca", arguments.ca, "FILE", "ca.pem of the authority, as in [access] authority")->required();
+  command.Text("--address", arguments.address, "HOST:PORT", "Where boards reach the aggregator's HTTPS")
+      ->required();
+  command
+      .Texts("--board", arguments.boards, "NAME", "Name of a board; repeat for more: one board for each name")
+      ->required();
+  command.Text("--name", arguments.name, "NAME",
+               "The token's name, unique in the file; default: join and the first board");
+  command.Text("--expires", arguments.expires, "TIME",
+               "How long boards can join, as 12h or 30d; at most 366d");
+  command.Examples(kTokenInviteExamples);
 }
 
 void AddTokenListCommand(Commands& token) {

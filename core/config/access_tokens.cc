@@ -53,17 +53,28 @@ AccessToken ReadToken(const ConfigSection& section) {
   section.Read("id", token.id);
   if (!IsHex(token.id, kIdDigits)) section.Fault("id", "expected 8 hexadecimal digits in lower case");
   section.ReadName("name", token.name);
-  section.Choose("role", token.role, {"viewer", "operator"});
+  section.Choose("role", token.role, {"viewer", "operator", "join"});
   section.Read("sha256", token.sha256);
   if (!IsHex(token.sha256, 64)) section.Fault("sha256", "expected 64 hexadecimal digits in lower case");
   section.Read("created_unix_s", token.created_unix_s, {0, std::int64_t{1} << 40});
   section.Read("expires_unix_s", token.expires_unix_s, {0, std::int64_t{1} << 40});
+  section.Read("boards", token.boards);
+  const bool joins = token.role == TokenRole::kJoin;
+  if (joins == token.boards.empty()) {
+    section.Fault("boards", joins ? "is required with the role join" : "goes with the role join only");
+  } else if (token.boards.size() > TokenSet::kMostBoards) {
+    section.Fault("boards", fmt::format("has more than {} names", TokenSet::kMostBoards));
+  } else if (!std::ranges::all_of(token.boards, IsName) ||
+             std::set<std::string>(token.boards.begin(), token.boards.end()).size() != token.boards.size()) {
+    section.Fault("boards", "expected names of 1 to 128 bytes without control characters, each once");
+  }
   return token;
 }
 
 }  // namespace
 
 std::string_view TokenRoleName(TokenRole role) {
+  if (role == TokenRole::kJoin) return "join";
   return role == TokenRole::kOperator ? "operator" : "viewer";
 }
 
@@ -84,7 +95,12 @@ absl::StatusOr<NewToken> MakeToken(std::string name, TokenRole role, std::int64_
   std::string text = fmt::format("{}{}_{}", kTokenPrefix, id, secret);
   std::string hash = Sha256Hex(text);
   return NewToken{std::move(text),
-                  {std::move(id), std::move(name), role, std::move(hash), now_unix_s, expires_unix_s}};
+                  {.id = std::move(id),
+                   .name = std::move(name),
+                   .role = role,
+                   .sha256 = std::move(hash),
+                   .created_unix_s = now_unix_s,
+                   .expires_unix_s = expires_unix_s}};
 }
 
 absl::StatusOr<TokenSet> TokenSet::Parse(std::string_view text, std::string_view path) {
@@ -124,6 +140,10 @@ std::string TokenSet::Text() const {
         "expires_unix_s = {}\n",
         each.id, Quoted(each.name), TokenRoleName(each.role), each.sha256, each.created_unix_s,
         each.expires_unix_s);
+    if (each.boards.empty()) continue;
+    text += "boards = [";
+    for (const std::string& board : each.boards) text += Quoted(board) + ", ";
+    text += "]\n";
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// Bearer tokens for HTTP, and the file that has their hashes.
+// Bearer tokens for HTTP, and the file that has their hashes: of viewers, of operators, and of boards that
+// join.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +13,18 @@
 
 namespace tributary::config {
 
-enum class TokenRole : std::uint8_t { kViewer, kOperator };
-// "viewer", "operator".
+enum class TokenRole : std::uint8_t { kViewer, kOperator, kJoin };
+// "viewer", "operator", "join".
 std::string_view TokenRoleName(TokenRole role);
 
 struct AccessToken {
-  std::string id;    // 8 hexadecimal digits; no secret
-  std::string name;  // who has it
+  std::string id = {};    // 8 hexadecimal digits; no secret
+  std::string name = {};  // who has it
   TokenRole role = TokenRole::kViewer;
-  std::string sha256;  // of the token's text, 64 hexadecimal digits
+  std::string sha256 = {};  // of the token's text, 64 hexadecimal digits
   std::int64_t created_unix_s = 0;
   std::int64_t expires_unix_s = 0;
+  std::vector<std::string> boards = {};  // of kJoin: the names for which it gives a certificate, each to one
 
   bool operator==(const AccessToken&) const = default;
 };
@@ -47,6 +49,7 @@ bool EqualInConstantTime(std::string_view a, std::string_view b);
 class TokenSet {
  public:
   static constexpr std::size_t kMostTokens = 1'000;
+  static constexpr std::size_t kMostBoards = 1'000;  // of one token
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
   // Errors: InvalidArgument with one line per fault.

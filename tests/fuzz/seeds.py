@@ -4,7 +4,9 @@
 usage: seeds.py FOLDER      writes FOLDER/whole/TARGET/NAME, and its beginning as FOLDER/small/TARGET/NAME
 """
 
+import base64
 import itertools
+import json
 import pathlib
 import struct
 import sys
@@ -263,6 +265,48 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
+# Declares that it is an authority with the name of an operator.
+CERTIFICATE_REQUEST = b"""\
+-----BEGIN CERTIFICATE REQUEST-----
+MIIBDDCBswIBADAfMQ4wDAYDVQQDDAVhZG1pbjENMAsGA1UECgwEZXZpbDBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABH+iFcJR2Ht2F8Vd/adHI3zs7ih98btEFbul
+qCCfGVL/op1w3MGdd5dIr4B3vxxpeCCmDrAKSrFoVp68xkyzoNygMjAwBgkqhkiG
+9w0BCQ4xIzAhMA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0RBAcwBYIDaHViMAoGCCqG
+SM49BAMCA0gAMEUCIQCO6mcP+b3NXLO+aacgig2ird3ZLM4lI/vHD13Aiph2DAIg
+QIP2ZvWyVRpf1YvlQeBVRtUrUENOUmsAXdelzpJJlb4=
+-----END CERTIFICATE REQUEST-----
+"""
+
+
+def certificate_requests():
+    begin, end = b"-----BEGIN CERTIFICATE REQUEST-----\n", b"-----END CERTIFICATE REQUEST-----\n"
+    return {
+        "good": CERTIFICATE_REQUEST,
+        "torn": CERTIFICATE_REQUEST[:200],
+        "many": fill(CERTIFICATE_REQUEST),
+        "no_end": fill(b"A", head=begin),
+        "size_empty_lines": fill(b"\n", head=begin, tail=end),
+        "encrypted": begin + b"Proc-Type: 4,ENCRYPTED\nDEK-Info: DES-EDE3-CBC,00\n\nAAAA\n" + end,
+        # DER whose length says 2 GiB, and sequences within sequences.
+        "length_of_2_gib": begin + b"MIR/////AAAA\n" + end,
+        "depth_sequences": begin + base64.encodebytes(b"\x30\x82\x0b\x00" * 700) + end,
+    }
+
+
+def join_requests():
+    body = json.dumps({"name": "east", "certificate_request": CERTIFICATE_REQUEST.decode()}).encode()
+    return {
+        "good": body,
+        "torn": body[:100],
+        "depth_objects": fill(b'{"name":'),
+        "depth_arrays": fill(b"[", b'{"x":'),
+        "size_name": fill(b"x", b'{"name":"', b'"}'),
+        "size_escapes": fill(b"\\u0000", b'{"name":"', b'"}'),
+        "count_keys": gather(numbered(b'"%d":0'), b"{", b"}", b","),
+        "wrong_types": b'{"name":{},"certificate_request":[1]}',
+    }
+
+
 def labels():
     return {"good": b"BPSK\n8psk\r\n AM-SSB \n\n", "size_count": fill(b"QPSK\n"), "size_line": fill(b"x"),
             "size_lines": fill(b"\n")}
@@ -289,6 +333,7 @@ SEEDS = {
     "http_message_fuzz": http_targets,
     "http_server_fuzz": http_requests,
     "idx_file_fuzz": idx,
+    "join_request_fuzz": join_requests,
     "labels_fuzz": labels,
     "masking_node_fuzz": bytes_of_any_kind,
     "masking_wire_fuzz": bytes_of_any_kind,
@@ -300,6 +345,7 @@ SEEDS = {
     "peer_fuzz": bytes_of_any_kind,
     "recording_fuzz": recordings,
     "sigmf_fuzz": sigmf,
+    "signing_request_fuzz": certificate_requests,
     "report_session_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),  # messages, each of a byte or more
     "revocation_list_fuzz": revocation_lists,
     "run_config_fuzz": toml,

@@ -68,6 +68,7 @@ const std::vector<CallCase> kAccessCalls = {
     {"tributary.v1.ModelService", "ListModels", kMayView},
     {"tributary.v1.ModelService", "ReadModel", kMayOperate},
     {"tributary.v1.ModelService", "RollBackModel", kMayOperate},
+    {"tributary.v1.CertificateService", "RenewCertificate", kMayAskHealth},
     {"grpc.health.v1.Health", "Check", kMayAskHealth},
     {"grpc.reflection.v1alpha.ServerReflection", "ServerReflectionInfo", kMayView},
 };

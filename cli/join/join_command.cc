@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/join/https_client.h"
+#include "cli/join/invitation.h"
+#include "core/certificates/new_certificate.h"
+#include "core/certificates/signing_request.h"
+#include "core/config/pem.h"
+#include "core/config/tls.h"
+#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
+#include "core/runtime/process.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
+#include "tributary/v1/certificate.pb.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr const char* kJoinExamples = R"(Examples:
+  tributary join 'TOKEN' --out certs
+  tributary join 'TOKEN' --name east --out /var/lib/tributary/certs
+
+TOKEN is the line that `tributary token invite` printed. The board makes its key here; the key never leaves it.
+The board checks the aggregator by the hash of the authority in the token before it sends the token. Then it gets
+its certificate. Put the [tls] table that is printed into the node's configuration. If an answer is lost, run the
+command again: the same board gets the same name.)";
+
+struct JoinArguments {
+  std::string token;
+  std::string name;
+  std::string out = "certs";
+};
+
+// Until the board knows its name.
+constexpr char kKeyFile[] = "join.key";
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return WithExitCode(absl::UnknownError(fmt::format("{}: {}", folder, error.message())),
+                      runtime::kExitCantCreate);
+}
+
+// Under root the files belong to whom the folder belongs to: the daemon must read them.
+absl::Status GiveToOwnerOf(const std::string& folder, const std::string& path) {
+  struct stat facts {};
+  if (geteuid() != 0 || stat(folder.c_str(), &facts) != 0) return absl::OkStatus();
+  if (chown(path.c_str(), facts.st_uid, facts.st_gid) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+absl::Status WriteFor(const std::string& folder, const std::string& file, const std::string& content,
+                      mode_t mode) {
+  const std::string path = folder + "/" + file;
+  RETURN_IF_ERROR(WriteOutput(path, content, mode));
+  return GiveToOwnerOf(folder, path);
+}
+
+// The key of an earlier attempt whose answer was lost, or a new one.
+absl::StatusOr<config::Key> KeyToJoinWith(const std::string& folder) {
+  const absl::StatusOr<std::string> pem = config::ReadPem(folder + "/" + kKeyFile);
+  if (pem.ok()) {
+    if (config::Key earlier = config::KeyIn(*pem)) return earlier;
+  }
+  config::Key key = certificates::NewKey();
+  RETURN_IF_ERROR(WriteFor(folder, kKeyFile, certificates::PemOf(*key), 0600));
+  return key;
+}
+
+absl::Status FromAnswer(const Invitation& invitation, const HttpsResponse& answer) {
+  const auto fault = nlohmann::json::parse(answer.body, nullptr, false);
+  const bool told = fault.is_object() && fault.contains("error") && fault["error"].is_string();
+  return WithExitCode(
+      absl::PermissionDeniedError(fmt::format(
+          "{}: {}", invitation.address,
+          told ? wire::PeerText(fault["error"].get<std::string>())
+               : fmt::format("HTTP status {}: is [access] authority set on the aggregator?", answer.status))),
+      runtime::kExitFailure);
+}
+
+// The authority that the token names. Whoever answers is not known yet, so only the hash counts.
+absl::StatusOr<std::string> FetchAuthority(const Invitation& invitation, const runtime::HostPort& address) {
+  ASSIGN_OR_RETURN(const HttpsResponse answer, AskHttps({.address = address}, {.target = "/api/v1/ca"}));
+  if (answer.status != 200) return FromAnswer(invitation, answer);
+  for (const config::Certificate& each : config::CertificatesIn(answer.body)) {
+    if (certificates::Fingerprint(*each) == invitation.ca_sha256) return certificates::PemOf(*each);
+  }
+  return WithExitCode(
+      absl::PermissionDeniedError(fmt::format("{}: is not the aggregator that the token is for: its "
+                                              "authority has another hash. The token was not "
+                                              "sent. Check the address; somebody may sit in between",
+                                              invitation.address)),
+      runtime::kExitFailure);
+}
+
+absl::StatusOr<v1::JoinResponse> AskToJoin(const Invitation& invitation, const HttpsServer& server,
+                                           const std::string& name, const std::string& certificate_request) {
+  v1::JoinRequest request;
+  request.set_name(name);
+  request.set_certificate_request(certificate_request);
+  ASSIGN_OR_RETURN(const HttpsResponse answer, AskHttps(server, {.target = "/api/v1/join",
+                                                                 .token = invitation.token,
+                                                                 .json = wire::MessageJson(request)}));
+  if (answer.status != 200) return FromAnswer(invitation, answer);
+  v1::JoinResponse response;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // of a newer aggregator
+  if (!google::protobuf::util::JsonStringToMessage(answer.body, &response, options).ok() ||
+      !certificates::IsCertificateName(response.name())) {
+    return absl::DataLossError(fmt::format("{}: its answer is not a JoinResponse", invitation.address));
+  }
+  return response;
+}
+
+absl::Status Join(const JoinArguments& arguments) {
+  const absl::StatusOr<Invitation> invitation = ParseInvitation(arguments.token);
+  if (!invitation.ok()) return UsageError(std::string(invitation.status().message()));
+  if (!arguments.name.empty() && !certificates::IsCertificateName(arguments.name)) {
+    return UsageError("--name: expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\"");
+  }
+  const std::string& out = arguments.out;
+  RETURN_IF_ERROR(MakeFolder(out));
+  ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(invitation->address));
+  ASSIGN_OR_RETURN(const std::string ca_pem, FetchAuthority(*invitation, address));
+  ASSIGN_OR_RETURN(const config::Key key, KeyToJoinWith(out));
+  ASSIGN_OR_RETURN(const std::string request, certificates::MakeSigningRequest(*key));
+  ASSIGN_OR_RETURN(const v1::JoinResponse joined,
+                   AskToJoin(*invitation, {address, ca_pem}, arguments.name, request));
+
+  const std::string& name = joined.name();
+  const config::TlsFiles files{out + "/" + name + ".pem", out + "/" + name + ".key", out + "/ca.pem"};
+  RETURN_IF_ERROR(WriteFor(out, "ca.pem", joined.ca(), 0644));
+  RETURN_IF_ERROR(WriteFor(out, name + ".key", certificates::PemOf(*key), 0600));
+  RETURN_IF_ERROR(WriteFor(out, name + ".pem", joined.certificate(), 0644));
+  RETURN_IF_ERROR(config::LoadTls(files, config::kClientOnly).status());
+  std::error_code ignored;  // the key is in NAME.key
+  std::filesystem::remove(out + "/" + kKeyFile, ignored);
+  fmt::print("joined as {}\n\n[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nca = \"{}\"\nrenew = true\n", name,
+             std::filesystem::absolute(files.certificate).string(),
+             std::filesystem::absolute(files.key).string(), std::filesystem::absolute(files.ca).string());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddJoinCommand(Commands& program) {
+  auto [command, arguments] = program.Add<JoinArguments>(
+      "join", "Make this board's key and get its certificate from the aggregator by a token", Join);
+  command.Text("token", arguments.token, "TOKEN", "What `tributary token invite` printed")->required();
+  command.Text("--name", arguments.name, "NAME",
+               "Which of the token's names; default: the first that no board has");
+  command.Text("--out", arguments.out, "FOLDER",
+               "Folder for ca.pem, NAME.pem and NAME.key; it is made if it is absent");
+  command.Examples(kJoinExamples);
+}
+
+}  // namespace tributary::cli
