@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/support/own_folder.h"
 
@@ -40,9 +41,28 @@ TEST(AccessTokenTest, ReadsWhatItWrites) {
   TokenSet set;
   ASSERT_TRUE(set.Add(Made("wall").record).ok());
   ASSERT_TRUE(set.Add(Made("the \"north\" \\ laptop", TokenRole::kOperator).record).ok());
+  AccessToken join = Made("new boards", TokenRole::kJoin).record;
+  join.boards = {"east", "west"};
+  ASSERT_TRUE(set.Add(join).ok());
   const auto read = TokenSet::Parse(set.Text(), "tokens.toml");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->tokens(), set.tokens());
+}
+
+TEST(AccessTokenTest, OnlyATokenThatLetsBoardsJoinHasBoardsAndEachOnce) {
+  const auto fault = [](TokenRole role, const std::vector<std::string>& boards) {
+    TokenSet set;
+    AccessToken token = Made("new", role).record;
+    token.boards = boards;
+    EXPECT_TRUE(set.Add(token).ok());
+    return std::string(TokenSet::Parse(set.Text(), "tokens.toml").status().message());
+  };
+  EXPECT_EQ(fault(TokenRole::kJoin, {"east"}), "");
+  EXPECT_THAT(fault(TokenRole::kJoin, {}), HasSubstr("is required with the role join"));
+  EXPECT_THAT(fault(TokenRole::kOperator, {"east"}), HasSubstr("goes with the role join only"));
+  EXPECT_THAT(fault(TokenRole::kJoin, {"east", "east"}), HasSubstr("each once"));
+  EXPECT_THAT(fault(TokenRole::kJoin, {""}), HasSubstr("each once"));
+  EXPECT_THAT(fault(TokenRole::kJoin, std::vector<std::string>(1'001, "east")), HasSubstr("more than 1000"));
 }
 
 TEST(AccessTokenTest, FindsATokenByItsWholeTextOnly) {
