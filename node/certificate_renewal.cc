@@ -141,7 +141,7 @@ std::int64_t CertificateRenewal::RetryDelayNs() {
                                    static_cast<double>(kSecondNs));
 }
 
-void CertificateRenewal::Collect(runtime::Reading& reading) const {
+void CollectRenewals(const CertificateRenewal* renewal, runtime::Reading& reading) {
   const auto count = [&](const char* result, std::uint64_t number) {
     reading.Counter(
         "tributary_certificate_renewals_total",
@@ -149,8 +149,8 @@ void CertificateRenewal::Collect(runtime::Reading& reading) const {
         "again within an hour.",
         {{"result", result}}, number);
   };
-  count("renewed", renewed_);
-  count("failed", failed_);
+  count("renewed", renewal == nullptr ? 0 : renewal->renewed());
+  count("failed", renewal == nullptr ? 0 : renewal->failed());
 }
 
 }  // namespace tributary::node

@@ -34,7 +34,8 @@ class CertificateRenewal {
   void Tick();
   // Why the latest attempt failed; empty: it did not.
   const std::string& problem() const { return problem_; }
-  void Collect(runtime::Reading& reading) const;
+  std::uint64_t renewed() const { return renewed_; }
+  std::uint64_t failed() const { return failed_; }
 
  private:
   struct Call;
@@ -59,5 +60,8 @@ class CertificateRenewal {
   std::string problem_;
   std::atomic<std::uint64_t> renewed_ = 0, failed_ = 0;
 };
+
+// Its counts as metrics; null: all are 0.
+void CollectRenewals(const CertificateRenewal* renewal, runtime::Reading& reading);
 
 }  // namespace tributary::node

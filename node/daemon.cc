@@ -85,6 +85,7 @@ Daemon::Daemon(NodeConfig config, const runtime::Clock& clock)
     : clock_(clock), config_(std::move(config)), started_unix_ns_(clock.UnixNs()) {
   metrics_.AddProcessMetrics();
   runtime::AddClockMetrics(metrics_);
+  metrics_.AddCollector([this](runtime::Reading& reading) { CollectRenewals(renewal_.get(), reading); });
   http::AddDaemonRoutes(http_, metrics_);
   http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }
@@ -120,7 +121,6 @@ void Daemon::AddSources(const std::vector<std::string>& classes, v1::Hello& hell
 void Daemon::OpenRenewal() {
   renewal_ =
       std::make_unique<CertificateRenewal>(HomeOf(config_), *config_.tls, config_.renewal, tls_, clock_);
-  metrics_.AddCollector([&renewal = *renewal_](runtime::Reading& reading) { renewal.Collect(reading); });
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
