@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -91,6 +93,17 @@ void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion) {
   }
 }
 
+// A folder that cannot be written to now may be so later, and frames then stay in memory: no fault.
+void PrepareDisk(const config::ConfigFile& file, const std::string& folder) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return;
+  absl::Status status = runtime::CheckFolderOf(folder);
+  if (status.ok() && std::filesystem::exists(folder, ignored)) {
+    status = absl::FailedPreconditionError(folder + ": is no folder");
+  }
+  if (!status.ok()) file.Fault("uplink.spool_dir", std::string(status.message()));
+}
+
 void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   const learner::FederationConfig& federation = *node.config.federation;
   const bool sound = !file.HasFault("federation");
@@ -129,6 +142,7 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
     node.tls = config::PrepareTls(file, *node.config.tls, config::kClientOnly, {{"node", node.config.node}});
   }
   PreparePanels(file, clock, node);
+  if (node.config.disk) PrepareDisk(file, node.config.disk->folder);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion);
   if (node.config.federation) PrepareLearning(file, node);
   RETURN_IF_ERROR(file.Finish());
