@@ -53,7 +53,8 @@ class RecogniseBurstsTest : public ::testing::Test {
   parameters::NpyArray Result() { return *parameters::DecodeNpy(*runtime::ReadFile(Path("y.npy"))); }
 
   std::filesystem::path folder_;
-  const nn::ModulationNetwork network_ = nn::RandomModulationNetwork(nn::ModulationArchitectures().back());
+  const nn::ModulationNetwork network_ =
+      nn::RandomModulationNetwork(*nn::FindModulationArchitecture("compact"));
 };
 
 TEST_F(RecogniseBurstsTest, WritesCalibratedLogProbabilities) {

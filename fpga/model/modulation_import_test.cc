@@ -35,7 +35,7 @@ TEST(ModulationImportTest, TheChainComputesWhatTheNetworkDoes) {
 }
 
 TEST(ModulationImportTest, TakesTheRangesBehindThePooling) {
-  nn::ModulationNetwork network = nn::RandomModulationNetwork(nn::ModulationArchitectures().back());
+  nn::ModulationNetwork network = nn::RandomModulationNetwork(*nn::FindModulationArchitecture("compact"));
   for (std::size_t i = 0; i < network.activation_range.size(); ++i) {
     network.activation_range[i] = static_cast<float>(i + 1);
   }

@@ -21,7 +21,8 @@ class CpuModulationTest : public ::testing::Test {
  protected:
   void SetUp() override { nn::DrawTones(1, bursts_, classes_); }
 
-  const nn::ModulationNetwork network_ = nn::RandomModulationNetwork(nn::ModulationArchitectures().back());
+  const nn::ModulationNetwork network_ =
+      nn::RandomModulationNetwork(*nn::FindModulationArchitecture("compact"));
   std::vector<float> bursts_ = std::vector<float>(kBatch * nn::kModulationInput.size());
   std::vector<std::uint8_t> classes_ = std::vector<std::uint8_t>(kBatch);
   std::vector<float> logits_ = std::vector<float>(kBatch * nn::kModulationClasses);
