@@ -99,6 +99,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
         [&tls = *daemon->tls_](runtime::Reading& reading) { tls.Collect(reading); });
   }
   if (prepared.tls && daemon->config_.renewal.on) daemon->OpenRenewal();
+  // Before anything connects: a second node of the same configuration ends here, and the first goes on.
+  if (!daemon->config_.http_listen.empty()) {
+    RETURN_IF_ERROR(WithContext("http.listen", daemon->http_.Bind(daemon->config_.http_listen)));
+  }
   if (prepared.images) daemon->OpenLearner(prepared);
   if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
@@ -202,7 +206,7 @@ http::HttpResponse Daemon::Ready() const {
 
 absl::Status Daemon::Start() {
   if (!config_.http_listen.empty()) {
-    RETURN_IF_ERROR(WithContext("http.listen", http_.Start(config_.http_listen)));
+    http_.Serve();
     spdlog::info("metrics and health on port {}", http_.port());
   }
   if (fusion_ != nullptr) fusion_->Start();

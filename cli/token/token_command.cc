@@ -1,8 +1,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <iostream>
 #include <set>
@@ -150,6 +153,10 @@ absl::Status InviteBoards(const TokenInviteArguments& arguments) {
 }
 
 absl::Status ListTokens(const TokenListArguments& arguments) {
+  // An absent file has no tokens, which the aggregator takes; whoever asks may have mistyped it.
+  if (access(arguments.file.c_str(), F_OK) != 0) {
+    return absl::NotFoundError(fmt::format("{}: {}", arguments.file, std::strerror(errno)));
+  }
   ASSIGN_OR_RETURN(const config::TokenSet tokens, config::TokenSet::Read(arguments.file));
   const std::int64_t now_s = UnixSecondsNow();
   if (arguments.json) {

@@ -60,6 +60,12 @@ void HttpServer::SetTls(config::TlsSource tls) {
 const HttpCounters& HttpServer::counters() const { return service_->counters; }
 
 absl::Status HttpServer::Start(const std::string& listen) {
+  RETURN_IF_ERROR(Bind(listen));
+  Serve();
+  return absl::OkStatus();
+}
+
+absl::Status HttpServer::Bind(const std::string& listen) {
   ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(listen));
   if (sockets_->tls != nullptr && sockets_->tls->Get() == nullptr) {
     return absl::InvalidArgumentError(fmt::format("{}: TLS cannot use the certificate", listen));
@@ -78,6 +84,10 @@ absl::Status HttpServer::Start(const std::string& listen) {
         fmt::format("{}: cannot listen there: {}", listen, runtime::WhyNotListen(fault.code().value())));
   }
   port_ = sockets_->acceptor.local_endpoint(error).port();
+  return absl::OkStatus();
+}
+
+void HttpServer::Serve() {
   sockets_->Accept();
   sockets_->thread = std::jthread([this] {
     runtime::EnterThread("http", runtime::ThreadRank::kBackground);
@@ -92,7 +102,6 @@ absl::Status HttpServer::Start(const std::string& listen) {
       }
     }
   });
-  return absl::OkStatus();
 }
 
 void HttpServer::Sockets::Accept() {

@@ -51,6 +51,9 @@ class HttpServer {
   // "host:port"; port 0: any. InvalidArgument: not an address, or the certificate cannot be used.
   // Unavailable: it cannot be bound.
   absl::Status Start(const std::string& listen);
+  // The same in two steps. Between them connections wait, and nobody else can have the address.
+  absl::Status Bind(const std::string& listen);
+  void Serve();
   // Closes all connections and ends the thread. Answers that are pending are dropped.
   void Stop();
 

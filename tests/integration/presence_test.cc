@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class PresenceTest : public ::testing::Test {
  protected:
@@ -47,6 +48,19 @@ class PresenceTest : public ::testing::Test {
   AggregatorProcess aggregator_{folder_, "aggregator", {"south", "east"}, FederationKeys(folder_)};
   int asked_ = 0;
 };
+
+// Typed by hand while the service runs.
+TEST_F(PresenceTest, ASecondNodeOfTheSameConfigurationLeavesTheFirstAlone) {
+  NodeProcess south(folder_, "south", aggregator_.ingest_port());
+  ASSERT_TRUE(WaitFor([&] { return Metric("tributary_nodes_connected{site=\"room\"}") == 1; }));
+  Process second("tributary-node",
+                 {"--config", folder_.Path("south." + std::to_string(aggregator_.ingest_port()) + ".toml")},
+                 folder_.Path("second"));
+  EXPECT_EQ(second.Wait(std::chrono::seconds(20)), 69) << second.Log();
+  EXPECT_THAT(second.Log(), HasSubstr("http.listen"));
+  EXPECT_THAT(AggregatorLog(), Not(HasSubstr("superseding")));
+  EXPECT_THAT(AggregatorLog(), Not(HasSubstr("left after")));
+}
 
 TEST_F(PresenceTest, SaysWhenANodeComesAndHowItWent) {
   EXPECT_EQ(State(), "silent");
