@@ -220,10 +220,10 @@ void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   const std::uint64_t more = (sent - std::exchange(own.seen_sent, sent)) * limits_.unheard_bytes_per_sent;
   const std::uint64_t came = received - std::min(std::exchange(own.seen_received, received), received);
+  const std::uint64_t due = own.answers_due + limits_.unheard_bytes_per_look + more;
+  const std::uint64_t answers = std::min(came, due);
   // Not all that it could have answered in a week.
-  own.answers_due = std::min(own.answers_due + limits_.unheard_bytes_per_look + more, limits_.unheard_bytes);
-  const std::uint64_t answers = std::min(came, own.answers_due);
-  own.answers_due -= answers;
+  own.answers_due = std::min(due - answers, limits_.unheard_bytes);
   own.heard_received =
       std::exchange(own.seen_heard, heard) != heard ? received : own.heard_received + answers;
 }

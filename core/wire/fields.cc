@@ -28,7 +28,7 @@ absl::Status CheckName(std::string_view field, std::string_view name) {
   }
   if (name.find('\n') != std::string_view::npos || runtime::Printable(name) != name) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: control and hidden characters are not allowed", field));
+        fmt::format("{}: control characters and hidden ones are not allowed", field));
   }
   return absl::OkStatus();
 }

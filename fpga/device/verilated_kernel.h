@@ -19,7 +19,13 @@ class VerilatedKernel final : public KernelModel {
     top_ = std::make_unique<Top>(context_.get());
     Reset();
   }
-  ~VerilatedKernel() override { top_->final(); }
+  ~VerilatedKernel() override {
+    // The model's scopes leave the context that the thread used last. Another thread made this model; this
+    // thread's own model, and its context with it, may be gone since a board was opened again.
+    Verilated::threadContextp(context_.get());
+    top_->final();
+    top_.reset();
+  }
 
   void Reset() override {
     port_.Reset();

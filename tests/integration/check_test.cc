@@ -74,10 +74,6 @@ std::vector<Broken> NodeFaults() {
       {"NoModel", kNode,
        "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\n", 5,
        "panel[0].model", "cannot open"},
-      {"NoModelBesideAnotherFault", kNode,
-       "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\nrate_hz = "
-       "\"fast\"\n",
-       5, "panel[0].model", "cannot open"},
       {"NoRecording", kNode, Panel("kind = \"replay\"\nfile = \"none.npy\"\n"), 10, "panel[0].source.file",
        "none.npy: cannot open"},
       {"NarrowRecording", kNode, Panel("kind = \"replay\"\nfile = \"narrow.npy\"\n"), 10,
@@ -288,15 +284,16 @@ TEST_F(CheckAllTest, EveryFaultIsSaidAtOnce) {
   const std::string text =
       "node = \"north\"\nsite = \"lab\"\ncolour = 1\n" + kGoodTls +
       "[http]\nlisten = \"nowhere\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\n"
-      "[federation]\nimages = \"none\"\nstate = \"none/state\"\n";
+      "rate_hz = \"fast\"\n[federation]\nimages = \"none\"\nstate = \"none/state\"\n";
   const std::string path = folder_->Write("daemon.toml", text);
   const Outcome check = Run(kNode, path, true);
   EXPECT_EQ(check.exit_code, 78);
-  for (const char* at : {":1: node: ", ":3: colour: ", ":9: http.listen: ", ":12: panel[0].model: ",
-                         ":15: federation.images: ", ":16: federation.state: "}) {
+  for (const char* at :
+       {":1: node: ", ":3: colour: ", ":9: http.listen: ", ":12: panel[0].model: ",
+        ":14: panel[0].source.rate_hz: ", ":16: federation.images: ", ":17: federation.state: "}) {
     EXPECT_THAT(check.said, HasSubstr(path + at));
   }
-  EXPECT_EQ(std::ranges::count(check.said, '\n'), 6);
+  EXPECT_EQ(std::ranges::count(check.said, '\n'), 7);
   EXPECT_EQ(Run(kNode, path, false).said, check.said);
 }
 

@@ -273,6 +273,7 @@ TEST(MetricNamesTest, ANameThatDoesNotExistIsFound) {
   EXPECT_THAT(Unknown("tributary_board_fusion_{failed_slots,lost_slots}_total"),
               ElementsAre("tributary_board_fusion_lost_slots_total"));
   EXPECT_THAT(Unknown("tributary_random_…"), ElementsAre("tributary_random_"));
+  EXPECT_THAT(Unknown("cmake --target tributary_soak"), IsEmpty());
   EXPECT_THAT(Unknown("tributary_run_random_…, tributary_panel_latency_seconds_bucket{panel=\"x\",le=\"1\"}"),
               IsEmpty());
 }

@@ -72,8 +72,13 @@ Exposition ParseExposition(std::string_view text, std::vector<std::string>& faul
 
 std::vector<NamedMetric> FindMetricNames(std::string_view text) {
   constexpr std::string_view kStart = "tributary_";
+  constexpr std::string_view kOfBuild = "--target ";  // whose name follows is no metric
   std::vector<NamedMetric> found;
   for (std::size_t at = text.find(kStart); at != std::string_view::npos; at = text.find(kStart, at)) {
+    if (text.substr(0, at).ends_with(kOfBuild)) {
+      at += kStart.size();
+      continue;
+    }
     std::vector<NamedMetric> names = {{}};
     while (at < text.size()) {
       if (IsNamePart(text[at])) {
