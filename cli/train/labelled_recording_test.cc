@@ -12,6 +12,7 @@
 #include "core/parameters/npy.h"
 #include "core/radio/modulation.h"
 #include "core/runtime/file.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary::cli {
 namespace {
@@ -63,7 +64,7 @@ class LabelledRecordingTest : public ::testing::Test {
     Write("bursts.npy", parameters::EncodeNpy(shape, bursts));
   }
 
-  std::string Path(const std::string& name) const { return testing::TempDir() + "labelled_" + name; }
+  std::string Path(const std::string& name) const { return OwnFolder() + name; }
   void Write(const std::string& name, const std::string& content) const {
     ASSERT_TRUE(runtime::WriteFileAtomically(Path(name), content).ok());
   }
