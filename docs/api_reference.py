@@ -219,6 +219,7 @@ def overview(messages):
         text += f"| `{method.upper()} {path}` | {meaning}: {link.format(answer, answer.lower())} | {f'`{command}`' if command else ''} |\n"
     text += "| `GET /api/v1/ca` | The authority's certificate, PEM; 404 without `[access] authority` | |\n"
     text += "| `GET /api/v1/models/{digest}.safetensors` | The newest model with this SHA-256, in hexadecimal | |\n"
+    text += "| `GET /api/v1/models/{digest}.onnx` | The same as ONNX; 400 if it is no encoder | |\n"
     for command, answer in COMMANDS:
         text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
     for method, _, meaning, _ in SESSION:

@@ -76,6 +76,7 @@ constexpr CallRule kCalls[] = {
     {"POST /api/v1/runs/{run}/stop", kOperator},
     {"DELETE /api/v1/runs/{run}", kOperator},
     {"GET /api/v1/models/{digest}.safetensors", kOperator},
+    {"GET /api/v1/models/{digest}.onnx", kOperator},
     {"POST /api/v1/models/rollback", kOperator},
 };
 

@@ -150,6 +150,7 @@ const std::set<std::string> kForOperators = {"POST /api/v1/runs",
                                              "POST /api/v1/runs/{run}/stop",
                                              "DELETE /api/v1/runs/{run}",
                                              "GET /api/v1/models/{digest}.safetensors",
+                                             "GET /api/v1/models/{digest}.onnx",
                                              "POST /api/v1/models/rollback"};
 
 TEST_F(HttpAccessTest, TheTableHasTheseCallsOfHttpAndNoOther) {

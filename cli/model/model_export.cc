@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
-#include "cli/model/onnx_file.h"
+#include "core/exchange/onnx_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
@@ -39,7 +39,7 @@ absl::Status WriteOnnx(const ModelExportArguments& arguments, const parameters::
   ASSIGN_OR_RETURN(
       const nn::EncoderFile encoder,
       WithContext(arguments.model + ": only encoders can be written as ONNX", nn::EncoderFromTensors(set)));
-  ASSIGN_OR_RETURN(const std::string onnx, EncodeOnnx(encoder, set.metadata));
+  ASSIGN_OR_RETURN(const std::string onnx, exchange::EncodeOnnx(encoder, set.metadata));
   return Write(arguments.onnx, onnx);
 }
 

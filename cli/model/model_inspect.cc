@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/model/model_source.h"
-#include "cli/model/onnx_file.h"
+#include "core/exchange/onnx_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/file.h"
@@ -105,7 +105,7 @@ absl::Status Inspect(const ModelInspectArguments& arguments) {
   ordered_json model;
   if (onnx) {
     ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-    ASSIGN_OR_RETURN(model, WithContext(path, SummariseOnnx(file)));
+    ASSIGN_OR_RETURN(model, WithContext(path, exchange::SummariseOnnx(file)));
   } else {
     ASSIGN_OR_RETURN(const auto set, ReadTensors(path, arguments.connection));
     model = SummariseTensors(set);

@@ -107,7 +107,7 @@ absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& sour
                                                          const ConnectionArguments& connection) {
   ASSIGN_OR_RETURN(const ModelFile file, ReadModelSource(source, connection));
   ASSIGN_OR_RETURN(parameters::TensorSet set, WithContext(source, parameters::DecodeSafetensors(file.bytes)));
-  Describe(set, file.origin);
+  exchange::Describe(set, file.origin);
   return set;
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
-#include "cli/model/model_description.h"
+#include "core/exchange/model_description.h"
 #include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/tensor.h"
@@ -24,7 +24,7 @@ bool IsOfARun(std::string_view source);
 // A safetensors file, and what its aggregator says of it.
 struct ModelFile {
   std::string bytes;
-  ModelOrigin origin = {};
+  exchange::ModelOrigin origin = {};
 };
 
 // Errors: those of reading a file; a UsageError for a round that is no number; the aggregator's; DataLoss for

@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
-#include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
 #include "core/config/program.h"
+#include "core/exchange/model_description.h"
 #include "core/learning/fresh_model.h"
 #include "core/learning/run_config.h"
 #include "core/learning/trainable_model.h"
@@ -60,7 +60,7 @@ absl::StatusOr<std::string> ReadModel(const std::string& path, const learning::R
   // The run's models would say that they are of the run that made this one.
   ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
   RETURN_IF_ERROR(WithContext(path, learning::CheckTrainable(config.client, set)));
-  RemoveDescription(set);
+  exchange::RemoveDescription(set);
   return parameters::EncodeSafetensors(set);
 }
 

@@ -236,12 +236,21 @@ TEST_F(HttpsTest, GivesAModelByItsDigest) {
   const json model = json::parse(AskAs(viewer_, "/api/v1/models").body)["models"][0];
   std::string digest;
   ASSERT_TRUE(absl::Base64Unescape(model["sha256"].get<std::string>(), &digest));
-  const std::string target = "/api/v1/models/" + absl::BytesToHexString(digest) + ".safetensors";
+  const std::string name = "/api/v1/models/" + absl::BytesToHexString(digest);
+  const std::string target = name + ".safetensors";
   EXPECT_EQ(AskAs(viewer_, target).status, 403) << "viewers read no model";
   const HttpsAnswer file = Ask("laptop", {.target = target});
   EXPECT_EQ(file.status, 200);
   EXPECT_EQ(std::to_string(file.body.size()), model["file_bytes"]);
   EXPECT_THAT(file.body, HasSubstr("\"data_offsets\""));
+
+  EXPECT_EQ(AskAs(viewer_, name + ".onnx").status, 403);
+  HttpsAnswer onnx = Ask("laptop", {.target = name + ".onnx"});
+  EXPECT_EQ(onnx.status, 200) << onnx.body;
+  EXPECT_THAT(onnx.headers["Content-Disposition"], HasSubstr(".onnx\""));
+  for (const char* part : {"images", "features", "parameters_sha256", "Run letters, round 0."}) {
+    EXPECT_THAT(onnx.body, HasSubstr(part));
+  }
 }
 
 TEST_F(HttpsTest, APageLogsInAndOut) {

@@ -21,6 +21,7 @@ rules=(
   "core/radio;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|runtime|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|runtime|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/truth;$io|core/(config|http|images|learning|link|nn|parameters|privacy|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/exchange;$grpc|$local_io|core/(config|estimate|http|images|learning|link|privacy|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;_fuzz\.cc:"
   "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "fpga/model;$io|core/(config|estimate|http|learning|link|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/;"
   "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"

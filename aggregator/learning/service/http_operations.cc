@@ -13,6 +13,7 @@
 #include "aggregator/access/http_access.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/model_budget.h"
+#include "aggregator/learning/service/model_download.h"
 #include "aggregator/learning/service/run_api.h"
 #include "core/learning/fresh_model.h"
 #include "core/learning/run_config.h"
@@ -49,29 +50,16 @@ absl::StatusOr<std::uint32_t> ReadRound(const HttpRequest& request, const std::s
                                                 std::numeric_limits<std::uint32_t>::max(), text));
 }
 
-// The file is read on the server's thread, a piece at a time: it comes from the page cache or the disk as
-// fast as the reader takes it.
-http::HttpDownload DownloadOf(OpenModel model, const std::string& digest) {
-  auto open = std::make_shared<OpenModel>(std::move(model));
-  http::HttpDownload download;
-  download.bytes = open->record.file.bytes;
-  download.headers = {
-      {"Content-Disposition", fmt::format("attachment; filename=\"{}.safetensors\"", digest)}};
-  download.next = [open]() -> absl::StatusOr<std::string> {
-    std::string piece(std::min<std::uint64_t>(http::HttpDownload::kMostPieceBytes, open->file.remaining()),
-                      '\0');
-    ASSIGN_OR_RETURN(const std::size_t got, open->file.Read(piece.data(), piece.size()));
-    piece.resize(got);
-    return piece;
-  };
-  return download;
+HttpResponse Busy() {
+  return http::HttpProblem(
+      absl::ResourceExhaustedError("too many models are being made: come back in some seconds"));
 }
 
 }  // namespace
 
 HttpOperations::HttpOperations(Coordinator& coordinator, access::AuditLog* audit, const runtime::Clock& clock)
     : operations_(coordinator, audit), thread_(clock) {
-  thread_.Start("new runs", [] { return CommandThread::kNever; });
+  thread_.Start("models", [] { return CommandThread::kNever; });
 }
 
 HttpOperations::~HttpOperations() { thread_.Stop(); }
@@ -91,21 +79,28 @@ http::HttpAnswer HttpOperations::StartRun(const HttpRequest& request) {
   if (check == "true") return http::HttpJson(wire::DumpJson({{"ok", true}}));
   return HttpPending{[this, caller = access::CallerOf(request), text = request.body,
                       config = *std::move(config)](HttpPending::Done done) {
-    if (++starts_ > kMostStarts) {
-      --starts_;
-      return done(http::HttpProblem(
-          absl::ResourceExhaustedError("too many runs are being started: come back later")));
-    }
-    thread_.Post([this, caller, text, config, done = std::move(done)] {
+    const bool taken = Post([this, caller, text, config, done] {
       absl::StatusOr<std::string> model = FreshModel(config);
-      --starts_;
       if (!model.ok()) return done(http::HttpProblem(model.status()));
       operations_.Start(caller, text, *std::move(model), AnswerWith<v1::StartRunResponse>(done, 201));
     });
+    if (!taken) done(Busy());
   }};
 }
 
-http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request) const {
+bool HttpOperations::Post(std::function<void()> work) {
+  if (++waiting_ > kMostWaiting) {
+    --waiting_;
+    return false;
+  }
+  thread_.Post([this, work = std::move(work)] {
+    work();
+    --waiting_;
+  });
+  return true;
+}
+
+http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request, ModelFormat format) {
   const std::string digest = request.rest;
   const bool hex = digest.size() == 64 && std::ranges::all_of(digest, [](char c) {
                      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -117,13 +112,26 @@ http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request) const {
   if (!found->has_value()) {
     return http::HttpProblem(404, "there is no model of this digest; GET /api/v1/models has them");
   }
-  return HttpPending{[&coordinator, run = (*found)->run, round = (*found)->model.round,
-                      digest](HttpPending::Done done) {
-    coordinator.OpenModelAfter(run, round, [digest, done = std::move(done)](absl::StatusOr<OpenModel> model) {
-      if (!model.ok()) return done(http::HttpProblem(model.status()));
-      done(DownloadOf(*std::move(model), digest));
-    });
+  return HttpPending{[this, &coordinator, run = (*found)->run, round = (*found)->model.round, digest,
+                      format](HttpPending::Done done) {
+    coordinator.OpenModelAfter(
+        run, round, [this, run, digest, format, done = std::move(done)](absl::StatusOr<OpenModel> model) {
+          if (!model.ok()) return done(http::HttpProblem(model.status()));
+          if (format == ModelFormat::kSafetensors)
+            return done(SafetensorsDownload(*std::move(model), digest));
+          Encode(*std::move(model), run, digest, done);
+        });
   }};
+}
+
+void HttpOperations::Encode(OpenModel model, std::string run, std::string digest, HttpPending::Done done) {
+  auto open = std::make_shared<OpenModel>(std::move(model));
+  const bool taken = Post([open, run = std::move(run), digest = std::move(digest), done] {
+    auto download = OnnxDownload(std::move(*open), run, digest);
+    if (!download.ok()) return done(http::HttpProblem(download.status()));
+    done(*std::move(download));
+  });
+  if (!taken) done(Busy());
 }
 
 http::HttpAnswer HttpOperations::RollBack(const HttpRequest& request) const {
@@ -183,8 +191,13 @@ void HttpOperations::AddRoutes(http::HttpServer& server) {
                                     : http::HttpProblem(models.status());
                },
                {"run", "from_round"});
-  server.Route({.pattern = "/api/v1/models/{digest}.safetensors",
-                .handler = [this](const HttpRequest& request) { return ReadModel(request); }});
+  const auto read = [&](std::string pattern, ModelFormat format) {
+    server.Route({.pattern = std::move(pattern), .handler = [this, format](const HttpRequest& request) {
+                    return ReadModel(request, format);
+                  }});
+  };
+  read("/api/v1/models/{digest}.safetensors", ModelFormat::kSafetensors);
+  read("/api/v1/models/{digest}.onnx", ModelFormat::kOnnx);
   server.Route({.method = HttpMethod::kPost,
                 .pattern = "/api/v1/models/rollback",
                 .handler = [this](const HttpRequest& request) { return RollBack(request); },

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <string>
 
 #include "aggregator/learning/service/command_thread.h"
 #include "aggregator/learning/service/operations.h"
@@ -18,13 +20,14 @@ namespace tributary::learning {
 // DELETE /api/v1/runs/{run}         DeleteRunResponse; 409 if it has not ended
 // GET /api/v1/models?run=&from_round=   ListModelsResponse
 // GET /api/v1/models/{digest}.safetensors   the newest model of these parameters (SHA-256, hexadecimal)
+// GET /api/v1/models/{digest}.onnx          the same for whoever runs it elsewhere; 400 if it is no encoder
 // POST /api/v1/models/rollback?run=&round=  RollBackModelResponse
 //
-// The server's thread hands over and goes on: the answer comes from the coordinator's. Models are drawn on a
-// thread of its own, a few at a time; beyond them 429.
+// The server's thread hands over and goes on: the answer comes from the coordinator's. Models are drawn and
+// encoded on a thread of its own, a few at a time; beyond them 429.
 class HttpOperations {
  public:
-  static constexpr std::size_t kMostStarts = 4;
+  static constexpr std::size_t kMostWaiting = 4;
   static constexpr std::size_t kMostConfigBytes = std::size_t{64} << 10;
 
   // Coordinator, audit log (null: none) and clock outlive it.
@@ -37,11 +40,15 @@ class HttpOperations {
 
  private:
   http::HttpAnswer StartRun(const http::HttpRequest& request);
-  http::HttpAnswer ReadModel(const http::HttpRequest& request) const;
+  enum class ModelFormat { kSafetensors, kOnnx };
+  http::HttpAnswer ReadModel(const http::HttpRequest& request, ModelFormat format);
+  void Encode(OpenModel model, std::string run, std::string digest, http::HttpPending::Done done);
   http::HttpAnswer RollBack(const http::HttpRequest& request) const;
+  // Has the own thread do it; false: enough is waiting for it already.
+  bool Post(std::function<void()> work);
 
   const Operations operations_;
-  std::atomic<std::size_t> starts_ = 0;
+  std::atomic<std::size_t> waiting_ = 0;
   CommandThread thread_;
 };
 

@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/confirm';
 import { Notice, Scrolling } from '../../ui/parts';
 
 const SHOWN = 50;
+const FORMATS = [{ extension: 'safetensors', word: 'safetensors' }, { extension: 'onnx', word: 'ONNX' }];
 
 function Row({ run, model, operator, ask }: { run: Run; model: Model; operator: boolean; ask: (model: Model) => void }) {
   const name = digest(model.sha256);
@@ -22,9 +23,11 @@ function Row({ run, model, operator, ask }: { run: Run; model: Model; operator: 
       <td class="number">{bytes(count(model.file_bytes))}</td>
       <td>
         <div class="buttons">
-          {operator && <a class="button" download={`${run.name}-${model.round}.safetensors`} href={`api/v1/models/${name}.safetensors`}>
-            Download<span class="hidden"> the model after round {model.round}</span>
-          </a>}
+          {operator && FORMATS.map(({ extension, word }) => (
+            <a class="button" download={`${run.name}-${model.round}.${extension}`} href={`api/v1/models/${name}.${extension}`}>
+              {word}<span class="hidden"> of the model after round {model.round}</span>
+            </a>
+          ))}
           {model.current && 'current'}
           {back && <button type="button" onClick={() => ask(model)}>Roll back<span class="hidden"> to round {model.round}</span></button>}
         </div>

@@ -26,6 +26,16 @@ export function Curves({ rounds }: { rounds: readonly Round[] }) {
             ]} />
         </section>
       )}
+      {rounds.some((round) => real(round.spread) > 0) && (
+        <section>
+          <h3>Spread of features (0: all alike)</h3>
+          <Chart label="Mean spread of the accepted updates' features by round" along={along} curves={[{ label: 'spread', values: curve(rounds, (round) => real(round.spread)) }]} />
+        </section>
+      )}
+      <section>
+        <h3>Combined update (L2 norm)</h3>
+        <Chart label="L2 norm of the combined update by round" along={along} curves={[{ label: 'norm', values: curve(rounds, (round) => real(round.update_norm)) }]} />
+      </section>
       <section>
         <h3>Updates (MB a round)</h3>
         <Chart label="Payload of the accepted updates by round" along={along} curves={[{ label: 'MB', values: curve(rounds, (round) => count(round.received_bytes) / 1e6) }]} />

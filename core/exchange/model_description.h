@@ -7,7 +7,7 @@
 
 #include "core/parameters/tensor.h"
 
-namespace tributary::cli {
+namespace tributary::exchange {
 
 // Which run made it. Both empty: that is not known.
 struct ModelOrigin {
@@ -27,4 +27,4 @@ void Describe(parameters::TensorSet& set, const ModelOrigin& origin);
 // Takes off what Describe adds: the model is to become another one.
 void RemoveDescription(parameters::TensorSet& set);
 
-}  // namespace tributary::cli
+}  // namespace tributary::exchange

@@ -9,7 +9,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary::cli {
+namespace tributary::exchange {
 
 // Bytes of an onnx.ModelProto (operator set 13) that computes the features as SelfSupervisedTrainer::Features
 // does, in float32: input "images", uint8 [N × 1 × side × side]; output "features", float32
@@ -25,4 +25,4 @@ absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
 // InvalidArgument for bytes that are no onnx.ModelProto and for more than 100,000 inputs, outputs or tensors.
 absl::StatusOr<nlohmann::ordered_json> SummariseOnnx(std::string_view file);
 
-}  // namespace tributary::cli
+}  // namespace tributary::exchange

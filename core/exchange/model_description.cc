@@ -1,4 +1,4 @@
-#include "cli/model/model_description.h"
+#include "core/exchange/model_description.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "core/parameters/tensor.h"
 #include "core/runtime/version.h"
 
-namespace tributary::cli {
+namespace tributary::exchange {
 namespace {
 
 constexpr std::array<std::string_view, 18> kKeys = {
@@ -85,4 +85,4 @@ void RemoveDescription(parameters::TensorSet& set) {
   for (const std::string_view key : kKeys) set.metadata.erase(std::string(key));
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::exchange

@@ -1,4 +1,4 @@
-#include "cli/model/onnx_file.h"
+#include "core/exchange/onnx_file.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -16,7 +16,7 @@
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
 
-namespace tributary::cli {
+namespace tributary::exchange {
 namespace {
 
 using nlohmann::ordered_json;
@@ -304,4 +304,4 @@ absl::StatusOr<ordered_json> SummariseOnnx(std::string_view file) {
   return json;
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::exchange

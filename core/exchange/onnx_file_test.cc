@@ -1,4 +1,4 @@
-#include "cli/model/onnx_file.h"
+#include "core/exchange/onnx_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/model/model_description.h"
+#include "core/exchange/model_description.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/version.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary::cli {
+namespace tributary::exchange {
 namespace {
 
 constexpr std::size_t kImages = 8;
@@ -73,7 +73,7 @@ TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
   Write(stem + ".onnx", model->data(), model->size());
   Write(stem + ".images", images.data(), images.size());
   const int status = std::system(
-      fmt::format("/usr/bin/python3 {}/cli/model/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
+      fmt::format("/usr/bin/python3 {}/core/exchange/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
                   TRIBUTARY_SOURCE_DIR, stem, stem, stem)
           .c_str());
   if (WIFEXITED(status) && (WEXITSTATUS(status) == kSkipped || WEXITSTATUS(status) == 127)) {
@@ -213,4 +213,4 @@ TEST(OnnxFileTest, FourTimesTheMetadataTakesNoSixteenTimesTheWork) {
 }
 
 }  // namespace
-}  // namespace tributary::cli
+}  // namespace tributary::exchange
