@@ -1,4 +1,5 @@
 // A small federation: its rounds, nodes and models as the API has them.
+import { readFile } from 'node:fs/promises';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { open, PHONE, violations } from './chromium.mjs';
@@ -26,8 +27,23 @@ export function learningTests(browser) {
     const nodes = await page.$$eval('[aria-label="Nodes of the run"] tbody tr', (rows) => rows.map((row) => [row.cells[0].textContent, Number(row.cells[4].textContent)]));
     assert.deepEqual(nodes, participants.map((node) => [node.node, Number(node.accepted_updates)]));
     assert.deepEqual(nodes.map(([name]) => name).sort(), [...LEARNERS].sort());
-    assert.equal(await page.locator('.chart').count(), 3, 'loss, accuracy and bytes');
+    const charts = await page.$$eval('.chart', (all) => all.map((chart) => chart.closest('section').querySelector('h3').textContent));
+    assert.deepEqual(charts, ['Loss', 'Spread of features (0: all alike)', 'Combined update (L2 norm)', 'Updates (MB a round)']);
     assert.deepEqual(await violations(page), []);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test('a model is saved as safetensors and as ONNX', async () => {
+    const { page, faults, close } = await open(browser(), `${setup.address}#/learning/demo`);
+    for (const [word, extension, content] of [['safetensors', 'safetensors', 'data_offsets'], ['ONNX', 'onnx', 'features, not classes']]) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: `${word} of the model after round 1`, exact: true }).click(),
+      ]);
+      assert.equal(download.suggestedFilename().endsWith(`.${extension}`), true, download.suggestedFilename());
+      assert.ok((await readFile(await download.path())).includes(content));
+    }
     assert.deepEqual(faults, []);
     await close();
   });
