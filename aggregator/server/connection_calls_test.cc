@@ -1,4 +1,5 @@
 // Calls: how many, how fast, whose.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,6 +40,24 @@ TEST_F(ConnectionTableTest, CutsAConnectionThatMakesTooManyRareCallsInASecond) {
   }
   EXPECT_TRUE(table.NoteRareCall("192.0.2.1:1", 2).has_value());
   EXPECT_FALSE(table.NoteRareCall("192.0.2.1:1", 2).has_value()) << "once";
+}
+
+TEST_F(ConnectionTableTest, CutsAPeerWhoseReportsEndWithoutAHelloOnEverNewConnections) {
+  ConnectionTable table({.fruitless_reports = 2});
+  for (int i = 1; i <= 3; ++i) {
+    const std::string peer = fmt::format("192.0.2.1:{}", i);
+    table.Add(peer, {i, 0}, 0);
+    table.BeginCall(peer, "", 0);
+  }
+  table.NoteReport("192.0.2.1:3");
+  for (const std::int64_t second : {1, 1, 2, 2}) {
+    EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.1:1", second).empty());
+  }
+  std::set<int> cut;
+  for (const Socket& each : table.NoteFruitlessReport("192.0.2.1:2", 2)) cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2})) << "a board behind the same address goes on reporting";
+  EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.1:1", 2).empty()) << "once";
+  EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.9:1", 2).empty()) << "closed already";
 }
 
 TEST_F(ConnectionTableTest, ACallThatIsOverCountsNoMore) {

@@ -270,6 +270,20 @@ std::optional<Socket> ConnectionTable::NoteRareCall(const std::string& peer, std
   return Cut(&found->second, ConnectionFault::kCallRate);
 }
 
+std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end() || found->second.whose == nullptr) return {};
+  Peers::value_type& whose = *found->second.whose;
+  if (!whose.second.fruitless_reports.Exceeds(limits_.fruitless_reports, second)) return {};
+  std::vector<Socket> cut;
+  for (auto& [other, each] : connections_) {
+    if (each.whose != &whose || each.reports > 0) continue;
+    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kCallRate)) cut.push_back(*socket);
+  }
+  return cut;
+}
+
 std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = connections_.find(peer);

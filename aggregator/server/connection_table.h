@@ -93,6 +93,10 @@ struct ConnectionLimits {
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
+  // In one second, of one peer: Report streams that ended without a hello, on however many connections. gRPC
+  // takes a third of a millisecond of the thread that fuses to end one. Boards that are set up wrongly come
+  // back a second later at the earliest.
+  std::size_t fruitless_reports = 256;
   // In one second, of one peer: streams of reflection, on however many connections.
   std::size_t reflections = 100;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
@@ -172,6 +176,9 @@ class ConnectionTable {
   std::optional<Socket> NoteReset(const std::string& peer, bool report, std::int64_t second);
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
+  // A Report stream of this connection ended without a hello, in that second of any clock: those of its
+  // peer's connections that report nothing, if there are too many such streams.
+  std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
   // The gate has admitted a call of that name, which BeginCall will see when its request is complete: the
@@ -225,6 +232,7 @@ class ConnectionTable {
     RateLimit rate = {};
     RateLimit refused = {};
     RateLimit reflections = {};
+    RateLimit fruitless_reports = {};
     std::size_t half_calls = 0;  // of a name: admitted, and not begun
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address

@@ -40,6 +40,11 @@ void CountedCall::CountAsReflection() {
     FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
+void CountedCall::CountAsFruitless() {
+  for (const Socket& each : connections_.NoteFruitlessReport(peer_, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, each);
+}
+
 void CountedCall::CountAsReset(bool report) {
   if (const auto cut = connections_.NoteReset(peer_, report, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, *cut);

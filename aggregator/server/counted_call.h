@@ -39,6 +39,8 @@ class CountedCall {
   const std::shared_ptr<ConnectionPulse>& pulse() const { return pulse_; }
   // It is a Report stream that was admitted.
   void CountAsReport();
+  // It is a Report stream that ends without a hello.
+  void CountAsFruitless();
   // Its peer has reset it. `report`: a Report stream without a hello.
   void CountAsReset(bool report);
 

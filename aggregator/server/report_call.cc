@@ -192,7 +192,11 @@ void ReportCall::End(const StreamRefusal& refusal) {
 
 void ReportCall::End(absl::Status status) {
   if (ending_) return;
-  if (session_->admitted() && session_->unanswered() > 0) Answer();
+  if (session_->admitted()) {
+    if (session_->unanswered() > 0) Answer();
+  } else if (!queue_.draining()) {
+    counted_->CountAsFruitless();
+  }
   session_->Leave();
   ending_ = std::move(status);
   FinishIfDue();

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Exhaustion{"half_calls_of_a_node", {Connections("half_calls")}, true},
         Exhaustion{"idle_reflections", {Connections("call_rate")}},
         Exhaustion{"source_names", {Streams("too_many")}},
-        Exhaustion{"silent_reports", {Streams("too_many")}}),
+        Exhaustion{"silent_reports", {Connections("call_rate"), Streams("too_many")}}),
     [](const auto& tested) { return tested.param.attack; });
 
 }  // namespace
