@@ -11,8 +11,6 @@
 namespace tributary::learning {
 namespace {
 
-constexpr int kMaxContributors = 65'536;
-
 // Shown, never computed with. NaN and infinity must not reach a table or a metric.
 double Shown(double value) { return std::isfinite(value) ? value : 0; }
 
@@ -27,7 +25,7 @@ absl::Status CheckMessage(v1::UpdateHeader& header) {
     return absl::InvalidArgumentError(
         fmt::format("header.encoding: {} is not known here", static_cast<int>(header.encoding())));
   }
-  if (header.contributors_size() > kMaxContributors) {
+  if (std::cmp_greater(header.contributors_size(), kMaxContributors)) {
     return absl::InvalidArgumentError(fmt::format("header.contributors: {} of them, at most {} are allowed",
                                                   header.contributors_size(), kMaxContributors));
   }

@@ -1,6 +1,7 @@
 // Checks of what peers send, and the documents of the store (store.proto).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@
 #include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
+
+// Nodes of a partial sum.
+inline constexpr std::size_t kMaxContributors = 65'536;
 
 // What a node says of its update. InvalidArgument, naming the field. Leaves what the rules and the store use:
 // no run, no boot_id, nothing unknown, and numbers that can be shown.

@@ -46,6 +46,32 @@ TEST_F(BoundedRequestTest, ALargeMessageIsRefusedBeforeItIsParsed) {
   EXPECT_EQ(refused(), 1u);
 }
 
+TEST_F(BoundedRequestTest, ADeclarationOfManyEmptyTextsIsRefusedBeforeItIsParsed) {
+  v1::ParticipateRequest request;
+  for (std::size_t i = 0; i <= kMaxStepFields; ++i) request.add_workloads();
+  grpc::ClientContext context;
+  v1::ParticipateResponse response;
+  const auto stream = v1::FederationService::NewStub(host_.channel())->Participate(&context, request);
+  EXPECT_FALSE(stream->Read(&response));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("more than the 526 fields"));
+  EXPECT_EQ(refused(), 1u);
+}
+
+TEST_F(BoundedRequestTest, AHeaderOfManyEmptyContributorsIsRefusedBeforeItIsParsed) {
+  v1::SubmitUpdateRequest request;
+  for (std::size_t i = 0; i <= kMaxHeaderFields; ++i) request.mutable_header()->add_contributors();
+  grpc::ClientContext context;
+  v1::SubmitUpdateResponse response;
+  const auto stream = v1::FederationService::NewStub(host_.channel())->SubmitUpdate(&context, &response);
+  EXPECT_TRUE(stream->Write(request));
+  EXPECT_TRUE(stream->WritesDone());
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(response.reason(), v1::SUBMIT_REFUSAL_MALFORMED);
+  EXPECT_THAT(response.message(), HasSubstr("more than the 2 fields"));
+}
+
 TEST_F(BoundedRequestTest, ASmallMessageIsParsed) {
   v1::ShareKeysRequest request;
   request.set_run("nosuch");

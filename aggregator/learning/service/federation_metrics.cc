@@ -19,7 +19,8 @@ void CollectCounters(const LearningCounters& counters, runtime::Reading& reading
   reading.Counter("tributary_runs_refused_total", "Runs that operators sent and that were not started.", {},
                   counters.refused_runs);
   reading.Counter("tributary_masking_steps_refused_total",
-                  "Keys, shares and declines of nodes that could not be taken.", {}, counters.refused_steps);
+                  "Declarations, keys, shares and declines of nodes that could not be taken.", {},
+                  counters.refused_steps);
   reading.Counter("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
                   counters.received_bytes);
   reading.Gauge("tributary_store_healthy", "1 as long as the store could be written.", {},

@@ -18,10 +18,11 @@ struct LearningCounters {
   std::array<std::atomic<std::uint64_t>, v1::DeclineReason_ARRAYSIZE> declined = {};  // tasks
   std::atomic<std::uint64_t> refused_streams = 0;  // ended at once: beyond a limit, or of no use to the run
   std::atomic<std::uint64_t> refused_runs = 0;     // that operators sent
-  std::atomic<std::uint64_t> refused_steps = 0;    // keys, shares and declines that could not be taken
-  std::atomic<std::uint64_t> received_bytes = 0;   // payload of accepted updates
-  std::atomic<std::uint64_t> connected = 0;        // streams of nodes, with those that wait
-  std::atomic<std::uint64_t> waiting = 0;          // of these
+  std::atomic<std::uint64_t> refused_steps =
+      0;  // declarations, keys, shares and declines that could not be taken
+  std::atomic<std::uint64_t> received_bytes = 0;  // payload of accepted updates
+  std::atomic<std::uint64_t> connected = 0;       // streams of nodes, with those that wait
+  std::atomic<std::uint64_t> waiting = 0;         // of these
   std::atomic<bool> healthy = true;  // whether the store could be written when that was last tried
 
   void CountRefused(v1::SubmitRefusal reason) { ++refused[static_cast<std::size_t>(reason)]; }

@@ -28,19 +28,21 @@ using RunChange = std::function<absl::Status(Run&)>;
 // One Participate stream. Notices come on the coordinator's thread and are written there and then unless a
 // write is under way; then the latest waits. Lives until gRPC is done with it and the coordinator has let go
 // of it.
-class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateResponse>, public TaskSink {
+class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>, public TaskSink {
  public:
   explicit ParticipateCall(Coordinator& coordinator) : coordinator_(coordinator) {}
 
   static ParticipateCall* Start(Coordinator& coordinator, ServerContext& context,
-                                v1::ParticipateRequest request) {
+                                const grpc::ByteBuffer& declaration) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
-    absl::Status status;
-    if (request.partial_sums()) status = access::AdmitChild(context);
-    if (status.ok()) status = CheckPeer(*context.auth_context(), request.node());
-    if (status.ok()) status = CheckMessage(request);
+    absl::StatusOr<v1::ParticipateRequest> request = ParseStep<v1::ParticipateRequest>(declaration);
+    if (!request.ok()) ++coordinator.counters().refused_steps;
+    absl::Status status = request.status();
+    if (status.ok() && request->partial_sums()) status = access::AdmitChild(context);
+    if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
+    if (status.ok()) status = CheckMessage(*request);
     if (status.ok()) {
-      coordinator.Join(std::move(request), call);
+      coordinator.Join(*std::move(request), call);
     } else {
       call->OnEnd(std::move(status));
     }
@@ -70,12 +72,16 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
   }
 
  private:
-  bool Next(v1::ParticipateResponse& response, std::optional<grpc::Status>& end) override REQUIRES(mutex_) {
+  bool Next(grpc::ByteBuffer& response, std::optional<grpc::Status>& end) override REQUIRES(mutex_) {
     if (!pending_) {
       end = ending_;
       return false;
     }
-    response = *std::exchange(pending_, std::nullopt);
+    response.Clear();
+    bool own = false;
+    // Fails only for messages beyond 2 GiB.
+    (void)grpc::SerializationTraits<v1::ParticipateResponse>::Serialize(*pending_, &response, &own);
+    pending_.reset();
     return true;
   }
 
@@ -96,9 +102,9 @@ std::string OwnerOf(const ServerContext& call) {
 //
 // A sender that lets IdleWatch::kIdle pass without a chunk is cut off: it holds one of the few places for
 // uploads. So is one that is slow while somebody waits for its place.
-class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<v1::SubmitUpdateRequest>> {
+class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<grpc::ByteBuffer>> {
  public:
-  SubmitCall(Coordinator& coordinator, ServerContext& context, v1::SubmitUpdateResponse* response)
+  SubmitCall(Coordinator& coordinator, ServerContext& context, grpc::ByteBuffer* response)
       : coordinator_(coordinator),
         context_(context),
         response_(response),
@@ -107,7 +113,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
 
   SubmitCall* Start() {
     idle_.Start(weak_from_this());
-    StartRead(&request_);
+    StartRead(&incoming_);
     return this;
   }
 
@@ -115,6 +121,13 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
     idle_.Progress();
     if (!ok) return EndOfChunks();
     access::CountMessage(context_);
+    if (absl::Status status = ParseBounded(
+            incoming_, request_, kMaxUploadFields,
+            {{{.number = v1::SubmitUpdateRequest::kHeaderFieldNumber, .limit = kMaxHeaderFields},
+              {.number = v1::SubmitUpdateRequest::kChunkFieldNumber, .limit = kMaxChunkFields}}});
+        !status.ok()) {
+      return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "{}", std::string(status.message())));
+    }
     begun_.upload == nullptr ? TakeHeader() : TakeChunk();
   }
 
@@ -153,7 +166,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
                                call->begun_ = std::get<BegunUpload>(std::move(began));
                                call->place_ = call->begun_.place;
                                call->pace_.Begin(call->coordinator_.NowNs());
-                               call->StartRead(&call->request_);
+                               call->StartRead(&call->incoming_);
                              });
   }
 
@@ -164,7 +177,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
     }
     pace_.Take(request_.chunk().ByteSizeLong());
     if (auto refusal = begun_.upload->Take(request_.chunk())) return Refuse(*refusal);
-    StartRead(&request_);
+    StartRead(&incoming_);
   }
 
   // Any thread.
@@ -199,13 +212,15 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   }
 
   void Answer(const Admission& answer) {
-    *response_ = AnswerToWire(answer);
-    Finish(grpc::Status::OK);
+    bool own = false;
+    Finish(grpc::SerializationTraits<v1::SubmitUpdateResponse>::Serialize(AnswerToWire(answer), response_,
+                                                                          &own));
   }
 
   Coordinator& coordinator_;
   ServerContext& context_;
-  v1::SubmitUpdateResponse* const response_;
+  grpc::ByteBuffer* const response_;
+  grpc::ByteBuffer incoming_;
   v1::SubmitUpdateRequest request_;  // reused
   std::string run_;
   BegunUpload begun_;                           // without an upload until the coordinator has admitted it
@@ -220,18 +235,18 @@ template <class Base>
 using WithRawSteps = v1::FederationService::WithRawCallbackMethod_DeclineTask<
     v1::FederationService::WithRawCallbackMethod_AdvertiseKeys<
         v1::FederationService::WithRawCallbackMethod_ShareKeys<
-            v1::FederationService::WithRawCallbackMethod_Unmask<Base>>>>;
-using FederationCalls = v1::FederationService::WithCallbackMethod_Participate<
-    v1::FederationService::WithCallbackMethod_FetchModel<
-        v1::FederationService::WithCallbackMethod_SubmitUpdate<
-            WithRawSteps<v1::FederationService::Service>>>>;
+            v1::FederationService::WithRawCallbackMethod_Unmask<
+                v1::FederationService::WithRawCallbackMethod_SubmitUpdate<
+                    v1::FederationService::WithRawCallbackMethod_Participate<Base>>>>>>;
+using FederationCalls =
+    v1::FederationService::WithCallbackMethod_FetchModel<WithRawSteps<v1::FederationService::Service>>;
 
 class FederationService final : public FederationCalls {
  public:
   explicit FederationService(Coordinator& coordinator) : coordinator_(coordinator) {}
 
-  grpc::ServerWriteReactor<v1::ParticipateResponse>* Participate(
-      ServerContext* context, const v1::ParticipateRequest* request) override {
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Participate(ServerContext* context,
+                                                          const grpc::ByteBuffer* request) override {
     return ParticipateCall::Start(coordinator_, *context, *request);
   }
 
@@ -253,8 +268,8 @@ class FederationService final : public FederationCalls {
     return call.get();
   }
 
-  grpc::ServerReadReactor<v1::SubmitUpdateRequest>* SubmitUpdate(
-      ServerContext* context, v1::SubmitUpdateResponse* response) override {
+  grpc::ServerReadReactor<grpc::ByteBuffer>* SubmitUpdate(ServerContext* context,
+                                                          grpc::ByteBuffer* response) override {
     return SubmitCall::Make(coordinator_, *context, response)->Start();
   }
 
