@@ -18,6 +18,9 @@ apt=(-o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"
 apt-get -q "${apt[@]}" update
 apt-get -q -y "${apt[@]}" install --download-only --no-install-recommends "${wanted[@]}"
 
+# Lists are called PACKAGE:ARCHITECTURE.
+echo 1 >"$root/var/lib/dpkg/info/format"
+
 # A package's control file becomes an entry of dpkg's status; the paths in its list begin with the folder, as those of the
 # libraries that dpkg-shlibdeps finds do.
 : >"$root/var/lib/dpkg/status"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Four panels locate the users of a room: one aggregator and four nodes as processes of their own on the loopback.
-# usage: lis.sh SECONDS [JSON-FILE|""] [cpu|xrt]; run from the repository's root after a release build
+# usage: lis.sh SECONDS [JSON-FILE|""] [cpu|xrt|emulated]; run from the repository's root after a release build
+# emulated: a few slots per second, for programs of another processor (TRIBUTARY_BIN_DIR)
 set -euo pipefail
 seconds=$1
 json=${2:-}
@@ -15,7 +16,11 @@ rate_hz=2000.0
 deadline_ms=100.0
 settle_s=0
 panel_keys=
-if [ "$accelerator" = xrt ]; then
+if [ "$accelerator" = emulated ]; then
+  rate_hz=4.0
+  deadline_ms=2000.0
+  settle_s=5
+elif [ "$accelerator" = xrt ]; then
   # Each node has its own board, simulated clock by clock: a slot of four users takes 20 ms of a processor's
   # time.
   subjects=4

@@ -36,7 +36,8 @@ class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>
                                 const grpc::ByteBuffer& declaration) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
     absl::StatusOr<v1::ParticipateRequest> request = ParseStep<v1::ParticipateRequest>(declaration);
-    if (!request.ok()) ++coordinator.counters().refused_steps;
+    // Not Valid: the connection was cut before the message came.
+    if (!request.ok() && declaration.Valid()) ++coordinator.counters().refused_steps;
     absl::Status status = request.status();
     if (status.ok() && request->partial_sums()) status = access::AdmitChild(context);
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The arm64 programs of `deploy/package.sh arm64` under qemu: log-probabilities of bursts and positions of snapshots with the bits
+# that this machine's release programs compute, then four nodes and an aggregator that locate users without a loss.
+# usage: qemu.sh [FOLDER]      FOLDER: build/arm64 and build/sysroot-arm64 lie in it; default: build
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+folder=$(realpath "${1:-build}")
+own=$PWD/build/release/bin/tributary
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir "$work/bin"
+for program in tributary tributary-node tributary-aggregator; do
+  [ -x "$folder/arm64/bin/$program" ] || { echo "qemu.sh: $folder/arm64/bin/$program is missing: run deploy/package.sh arm64"; exit 1; }
+  printf '#!/bin/sh\nexec qemu-aarch64-static -L %q %q "$@"\n' "$folder/sysroot-arm64" "$folder/arm64/bin/$program" >"$work/bin/$program"
+  chmod +x "$work/bin/$program"
+done
+"$work/bin/tributary" --version
+
+/usr/bin/python3 - "$work" <<'PYTHON'
+import sys
+import numpy
+random = numpy.random.default_rng(3)
+numpy.save(sys.argv[1] + "/bursts.npy", random.standard_normal((1000, 2, 128)).astype(numpy.float32))
+numpy.save(sys.argv[1] + "/snapshots.npy", random.standard_normal((1000, 1024)).astype(numpy.float32))
+PYTHON
+compare() { # model, format, option and file of the input
+  local model=$1 format=$2
+  shift 2
+  "$own" infer --model "models/$model.safetensors" --format "$format" "$@" --out "$work/own.npy"
+  "$work/bin/tributary" infer --model "models/$model.safetensors" --format "$format" "$@" --out "$work/arm64.npy"
+  cmp "$work/own.npy" "$work/arm64.npy"
+  echo "$model, $format: 1,000 outputs, the same bits"
+}
+compare modulation int8 --iq "$work/bursts.npy"
+compare modulation float --iq "$work/bursts.npy"
+for format in int8_16 int16 int8 float; do compare positioning "$format" --features "$work/snapshots.npy"; done
+
+TRIBUTARY_BIN_DIR=$work/bin deploy/demo/lis.sh 20 "$work/lis.json" emulated
+jq -e '.lost == 0 and .fused_tuples > 0 and .mean_error_cm < 1.5' "$work/lis.json" >/dev/null || {
+  echo "qemu.sh: the demo lost tuples, or its positions are wrong"
+  exit 1
+}
