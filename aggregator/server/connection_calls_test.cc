@@ -57,6 +57,10 @@ TEST_F(ConnectionTableTest, CutsAPeerWhoseReportsEndWithoutAHelloOnEverNewConnec
   for (const Socket& each : table.NoteFruitlessReport("192.0.2.1:2", 2)) cut.insert(each.fd);
   EXPECT_EQ(cut, (std::set{1, 2})) << "a board behind the same address goes on reporting";
   EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.1:1", 2).empty()) << "once";
+  table.Add("192.0.2.1:5", {5, 0}, 0);
+  table.BeginCall("192.0.2.1:5", "", 0);
+  EXPECT_EQ(table.NoteFruitlessReport("192.0.2.1:5", 2).size(), 1u) << "each that goes on";
+  EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.1:3", 2).empty()) << "it reports";
   EXPECT_TRUE(table.NoteFruitlessReport("192.0.2.9:1", 2).empty()) << "closed already";
 }
 

@@ -276,7 +276,14 @@ std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer
   if (found == connections_.end() || found->second.whose == nullptr) return {};
   Peers::value_type& whose = *found->second.whose;
   if (!whose.second.fruitless_reports.Exceeds(limits_.fruitless_reports, second)) return {};
+  // The ingest threads wait for the lock: all connections are looked at once a second.
+  const bool looked = std::exchange(whose.second.fruitless_cut_second, second) == second;
   std::vector<Socket> cut;
+  if (looked) {
+    if (found->second.reports > 0) return {};
+    if (const auto socket = Cut(&found->second, ConnectionFault::kCallRate)) cut.push_back(*socket);
+    return cut;
+  }
   for (auto& [other, each] : connections_) {
     if (each.whose != &whose || each.reports > 0) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kCallRate)) cut.push_back(*socket);

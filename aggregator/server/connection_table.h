@@ -177,7 +177,8 @@ class ConnectionTable {
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
   // A Report stream of this connection ended without a hello, in that second of any clock: those of its
-  // peer's connections that report nothing, if there are too many such streams.
+  // peer's connections that report nothing, if there are too many such streams. A stream
+  // without a hello counts as an upload, so these are not spared.
   std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
@@ -233,6 +234,7 @@ class ConnectionTable {
     RateLimit refused = {};
     RateLimit reflections = {};
     RateLimit fruitless_reports = {};
+    std::int64_t fruitless_cut_second = -1;
     std::size_t half_calls = 0;  // of a name: admitted, and not begun
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,8 +35,13 @@ absl::Status ParseBounded(grpc::ByteBuffer& bytes, Message& message, std::size_t
   {
     grpc::ProtoBufferReader reader(&bytes);
     if (wire::HasMoreFields(reader, fields, nested)) {
-      return absl::InvalidArgumentError(fmt::format(
-          "message: more than the {} fields that are allowed, or too many inside of them", fields));
+      std::string within;
+      for (const wire::NestedFields& each : nested) {
+        if (each.number > 0)
+          within += fmt::format(", or than {} inside of field {}", each.limit, each.number);
+      }
+      return absl::InvalidArgumentError(
+          fmt::format("message: more than the {} fields that are allowed{}", fields, within));
     }
   }
   if (grpc::SerializationTraits<Message>::Deserialize(&bytes, &message).ok()) return absl::OkStatus();

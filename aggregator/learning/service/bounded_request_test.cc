@@ -69,7 +69,7 @@ TEST_F(BoundedRequestTest, AHeaderOfManyEmptyContributorsIsRefusedBeforeItIsPars
   EXPECT_TRUE(stream->WritesDone());
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(response.reason(), v1::SUBMIT_REFUSAL_MALFORMED);
-  EXPECT_THAT(response.message(), HasSubstr("more than the 2 fields"));
+  EXPECT_THAT(response.message(), HasSubstr("or than 65600 inside of field 1"));
 }
 
 TEST_F(BoundedRequestTest, ASmallMessageIsParsed) {
