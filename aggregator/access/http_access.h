@@ -26,9 +26,9 @@ namespace tributary::access {
 //   4. nothing: what `anonymous` allows.
 //
 // A browser adds cookies and certificates by itself, also to what a page of another site makes it send.
-// Whatever changes something therefore needs a bearer token or an Origin of this server; a cookie needs the
-// latter in any case. Nobody knows an anonymous operator, so its Host must be the loopback: a name of another
-// site may lead there.
+// Whatever changes something is therefore refused with the Origin of another site, which browsers send with
+// every such call. A cookie comes from a browser, so it needs an Origin. Nobody knows an anonymous operator,
+// so its Host must be the loopback: a name of another site may lead there.
 class HttpAccess {
  public:
   // Whom a stranger counts as.
