@@ -12,15 +12,15 @@
 namespace tributary::access {
 
 struct CallContext : grpc::CallbackServerContext {
-  // The peer lost its role or its certificate after the unary call had begun and before its request was
-  // complete. It cannot be cancelled: gRPC hands it to its service all the same.
-  bool revoked = false;
+  // The peer has lost its role or its certificate since the call began. The call is cancelled, but its
+  // request may have come just before.
+  std::atomic<bool> revoked = false;
   AccessControl* access = nullptr;  // null without TLS
   Peer caller;                      // where access is not null
   // What the call has said takes the role of a child, as long as it is open.
   std::atomic<bool> speaks_for_others = false;
 
-  // A message of its stream has come.
+  // A message of it has come.
   virtual void CountMessage() {}
 };
 
@@ -29,7 +29,7 @@ inline void CountMessage(grpc::CallbackServerContext& context) {
   if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountMessage();
 }
 
-// PermissionDenied if the call was revoked. For services, before a unary call does anything.
+// PermissionDenied if the call was revoked. For services, before a call of one request does anything.
 inline absl::Status CheckNotRevoked(const grpc::CallbackServerContext& context) {
   const auto* const call = dynamic_cast<const CallContext*>(&context);
   if (call == nullptr || !call->revoked) return absl::OkStatus();

@@ -27,7 +27,7 @@ std::string_view FirstProperty(const grpc_auth_context* context, const char* nam
 
 struct Gate {
   AccessControl& control;
-  const GateNews news;
+  const RefusedCall refused;
 };
 
 // On a thread of gRPC's, at the beginning of each call.
@@ -38,7 +38,7 @@ void Judge(void* state, grpc_auth_context* context, const grpc_metadata* metadat
   const Peer peer{std::string(FirstProperty(context, GRPC_X509_CN_PROPERTY_NAME)),
                   access.certificates().IdOf(FirstProperty(context, GRPC_X509_PEM_CERT_PROPERTY_NAME))};
   const grpc::Status status = wire::ToGrpcStatus(access.Admit(PathIn(metadata, count), peer));
-  (status.ok() ? gate.news.admitted : gate.news.refused)(peer.name);
+  if (!status.ok()) gate.refused(peer.name);
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(status.error_code()),
        status.error_message().c_str());
 }
@@ -56,8 +56,8 @@ std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* cont
   return peer;
 }
 
-grpc_auth_metadata_processor GateOf(AccessControl& control, GateNews news) {
-  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(news)}};
+grpc_auth_metadata_processor GateOf(AccessControl& control, RefusedCall refused) {
+  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(refused)}};
 }
 
 }  // namespace tributary::access

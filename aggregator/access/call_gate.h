@@ -14,13 +14,10 @@ namespace tributary::access {
 
 // Makes the server ask `control` about each call by its path, before any service sees it: works for services
 // of every API of gRPC, so no service can forget it. For the credentials of mutual TLS. The control outlives
-// the server. The gate tells `news` of each call, by the name behind it, on a thread of gRPC's. A service
-// sees an admitted call with one request only when that request is complete: the gate sees it before.
-struct GateNews {
-  std::function<void(const std::string& name)> admitted;
-  std::function<void(const std::string& name)> refused;
-};
-grpc_auth_metadata_processor GateOf(AccessControl& control, GateNews news);
+// the server. `refused` is told of each call that is not admitted, by the name behind it, on a thread of
+// gRPC's.
+using RefusedCall = std::function<void(const std::string& name)>;
+grpc_auth_metadata_processor GateOf(AccessControl& control, RefusedCall refused);
 
 // Who makes a call; nothing without TLS. Without a control only the name is known.
 std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* control);

@@ -10,6 +10,7 @@
 
 #include "aggregator/access/call_context.h"
 #include "aggregator/access/call_gate.h"
+#include "aggregator/access/early_call.h"
 #include "core/config/pem.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
@@ -28,9 +29,12 @@ bool IsOfClientOnly(const grpc::AuthContext& context) {
   return X509_check_purpose(certificates.front().get(), X509_PURPOSE_SSL_SERVER, 0) != 1;
 }
 
-class RenewalService final : public v1::CertificateService::CallbackService {
+class RenewalService final
+    : public access::EarlyService<v1::CertificateService, v1::CertificateService::CallbackService> {
  public:
-  RenewalService(CertificateDesk& desk, access::AuditLog* audit) : desk_(desk), audit_(audit) {}
+  RenewalService(CertificateDesk& desk, access::AuditLog* audit) : desk_(desk), audit_(audit) {
+    BeginsEarly("RenewCertificate", &RenewalService::RenewCertificate);
+  }
 
   grpc::ServerUnaryReactor* RenewCertificate(grpc::CallbackServerContext* context,
                                              const v1::RenewCertificateRequest* request,

@@ -136,29 +136,22 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
   EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
 }
 
-TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWithTooManyCallsOfWhichOnlyHeadersCame) {
-  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
-  for (int port = 1; port <= 2; ++port) Begin("192.0.2.1:" + std::to_string(port), "evil");
-  Begin("192.0.2.1:3", "honest");
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty());
-  EXPECT_TRUE(table_.NoteAdmittedCall("honest").empty());
-  EXPECT_TRUE(table_.NoteAdmittedCall("nobody yet").empty());
+TEST_F(ConnectionTableTest, CutsTheCrowdOfAPeerThatHasMoreCallsThanItsShare) {
+  ConnectionTable table({.calls = 8});  // four for each peer
+  const auto peer = [](int port) { return "192.0.2.1:" + std::to_string(port); };
+  for (int port = 1; port <= 5; ++port) table.Add(peer(port), {port, std::uint64_t(port)}, 0);
+  table.Add("192.0.2.2:1", {9, 9}, 0);
+  const auto unread = [](Socket socket) -> std::uint64_t { return socket.fd == 4 ? 20 : 4096; };
+  for (int port = 1; port <= 4; ++port) EXPECT_FALSE(table.BeginCall(peer(port), "", 1)) << port;
+  EXPECT_FALSE(table.BeginCall("192.0.2.2:1", "", 1));
+  table.NoteReport(peer(3));
+  EXPECT_TRUE(table.TakeCrowd(peer(1), unread).empty()) << "within its share";
+  ASSERT_TRUE(table.BeginCall(peer(1), "", 1)) << "beyond it";
   std::set<int> cut;
-  for (const Socket& each : table_.NoteAdmittedCall("evil")) cut.insert(each.fd);
-  EXPECT_EQ(cut, (std::set{1, 2}));
-  EXPECT_TRUE(table_.NoteAdmittedCall("evil").empty()) << "once";
-  EXPECT_EQ(Refused(ConnectionFault::kHalfCalls), 2u);
-}
-
-TEST_F(ConnectionTableTest, ACallWhoseRequestHasComeIsHalfNoMore) {
-  Add("192.0.2.1:1");
-  Begin("192.0.2.1:1", "node");
-  table_.EndCall("192.0.2.1:1");
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(table_.NoteAdmittedCall("node").empty()) << i;
-    EXPECT_FALSE(Begin("192.0.2.1:1", "node", i).has_value());
-    table_.EndCall("192.0.2.1:1");
-  }
+  for (const Socket& each : table.TakeCrowd(peer(1), unread)) cut.insert(each.fd);
+  // 1 was cut before, 3 reports, nothing waits of 4, 5 has made no call, 9 is somebody else's.
+  EXPECT_EQ(cut, std::set{2});
+  EXPECT_TRUE(table.TakeCrowd(peer(1), unread).empty()) << "once";
 }
 
 TEST_F(ConnectionTableTest, TenThousandNodesOfOneAddressMayJoinInASecondWithoutTls) {

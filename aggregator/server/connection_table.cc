@@ -168,7 +168,6 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Peer& whose = own.whose->second;
   ++own.calls;
   ++whose.calls;
-  if (whose.half_calls > 0) --whose.half_calls;
   ++calls_;
   own.pulse->heard.fetch_add(1, std::memory_order_relaxed);
   if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
@@ -178,6 +177,30 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   if (whose.calls > limits_.calls_of_peer()) return Cut(&own, ConnectionFault::kTooManyCallsOfPeer);
   if (calls_ > limits_.calls) return Cut(MostCalls(), ConnectionFault::kTooManyCalls);
   return std::nullopt;
+}
+
+std::vector<Socket> ConnectionTable::TakeCrowd(const std::string& peer,
+                                               const std::function<std::uint64_t(Socket)>& unread) {
+  std::vector<std::pair<std::string, Socket>> suspects;
+  {
+    const runtime::MutexLock lock(mutex_);
+    const auto found = connections_.find(peer);
+    if (found == connections_.end() || found->second.whose == nullptr) return {};
+    const Peers::value_type* const whose = found->second.whose;
+    if (whose->second.calls <= limits_.calls_of_peer()) return {};
+    for (const auto& [other, each] : connections_) {
+      if (each.whose == whose && !each.cut && !Works(each)) suspects.emplace_back(other, each.socket);
+    }
+  }
+  std::erase_if(suspects, [&](const auto& each) { return unread(each.second) < kCrowd; });
+  std::vector<Socket> cut;
+  const runtime::MutexLock lock(mutex_);
+  for (const auto& [other, socket] : suspects) {
+    const auto found = connections_.find(other);
+    if (found == connections_.end() || found->second.socket.inode != socket.inode) continue;
+    if (Cut(&found->second, ConnectionFault::kTooManyCallsOfPeer)) cut.push_back(socket);
+  }
+  return cut;
 }
 
 std::shared_ptr<ConnectionPulse> ConnectionTable::PulseOf(const std::string& peer) const {
@@ -199,6 +222,10 @@ std::vector<ConnectionTable::Open> ConnectionTable::OpenConnections() const {
   return open;
 }
 
+bool ConnectionTable::Works(const Connection& connection) {
+  return connection.reports > 0 || connection.pulse->uploads.load(std::memory_order_relaxed) > 0;
+}
+
 std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_t>& numbers) {
   const Numbers stalling(numbers.begin(), numbers.end());
   std::vector<Socket> cut;
@@ -208,8 +235,7 @@ std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_
     if (each.whose != nullptr && stalling.contains(each.number)) whose.insert(each.whose);
   }
   for (auto& [peer, each] : connections_) {
-    const bool works = each.reports > 0 || each.pulse->uploads.load(std::memory_order_relaxed) > 0;
-    if (!stalling.contains(each.number) && (works || !whose.contains(each.whose))) continue;
+    if (!stalling.contains(each.number) && (Works(each) || !whose.contains(each.whose))) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kStall)) cut.push_back(*socket);
   }
   return cut;
@@ -305,14 +331,6 @@ std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, st
   const auto found = peers_.find(name);
   if (found == peers_.end() || !found->second.refused.Exceeds(limits_.refused_calls, second)) return {};
   return CutAllOf(*found, ConnectionFault::kCallRate);
-}
-
-std::vector<Socket> ConnectionTable::NoteAdmittedCall(const std::string& name) {
-  const runtime::MutexLock lock(mutex_);
-  // A name without a call that has begun is on silent connections: they may not send that much.
-  const auto found = peers_.find(name);
-  if (found == peers_.end() || ++found->second.half_calls <= limits_.half_calls) return {};
-  return CutAllOf(*found, ConnectionFault::kHalfCalls);
 }
 
 std::vector<Socket> ConnectionTable::CutAllOf(const Peers::value_type& whose, ConnectionFault fault) {

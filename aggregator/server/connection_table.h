@@ -37,10 +37,9 @@ enum class ConnectionFault : std::uint8_t {
   kNoCall,              // it sent more than any call begins with, and no call came of it
   kMemory,              // the process has nearly used up its memory
   kStall,               // what it sends keeps gRPC busy, and nothing comes of it
-  kHalfCalls,           // its peer has too many calls of which only headers came
   kNoFirstWords,        // it has not begun to speak in time
 };
-inline constexpr std::size_t kConnectionFaults = 15;
+inline constexpr std::size_t kConnectionFaults = 14;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -57,7 +56,6 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "no_call",
                                                                       "memory",
                                                                       "stall",
-                                                                      "half_calls",
                                                                       "no_first_words"};
   return kNames[static_cast<std::size_t>(fault)];
 }
@@ -87,9 +85,6 @@ struct ConnectionLimits {
   std::size_t call_rate_of_address = 20'000;
   // In one second, of one name: calls that its roles do not allow, or that nobody serves.
   std::size_t refused_calls = 100;
-  // Calls of one name that the gate has admitted and that no service has seen yet. gRPC keeps 12 KiB for each
-  // until its request is complete. A node has a few.
-  std::size_t half_calls = 256;
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
@@ -165,6 +160,11 @@ class ConnectionTable {
   // if there are too many calls or they come too fast: its own, or if there are too many in all the one with
   // the most.
   std::optional<Socket> BeginCall(const std::string& peer, std::string_view name, std::int64_t second);
+  // After BeginCall has cut a connection of this peer's: its others with at least kCrowd bytes that gRPC has
+  // not read, if the peer has more calls than its share. A flood comes by many connections, and gRPC makes
+  // calls of all that it has read before they count. Not those that report or upload.
+  std::vector<Socket> TakeCrowd(const std::string& peer, const std::function<std::uint64_t(Socket)>& unread);
+  static constexpr std::uint64_t kCrowd = 512;
   // To count its messages and uploads by; BeginCall counts the calls itself. Null: a unix socket, or closed
   // already.
   std::shared_ptr<ConnectionPulse> PulseOf(const std::string& peer) const;
@@ -182,9 +182,6 @@ class ConnectionTable {
   std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
-  // The gate has admitted a call of that name, which BeginCall will see when its request is complete: the
-  // name's connections, if too many calls are between both.
-  std::vector<Socket> NoteAdmittedCall(const std::string& name);
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
@@ -235,7 +232,6 @@ class ConnectionTable {
     RateLimit reflections = {};
     RateLimit fruitless_reports = {};
     std::int64_t fruitless_cut_second = -1;
-    std::size_t half_calls = 0;  // of a name: admitted, and not begun
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address
   struct Connection {
@@ -274,6 +270,8 @@ class ConnectionTable {
   Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
 
   void Forget(Connections::iterator found) REQUIRES(mutex_);
+  // It reports or uploads.
+  static bool Works(const Connection& connection);
   // `received`: bytes in all.
   void NoteHeard(Connection& own, std::uint64_t received) const REQUIRES(mutex_);
   // The oldest silent connection of that address.

@@ -25,7 +25,6 @@ class ConnectionTableTest : public ::testing::Test {
             .call_rate = 40,
             .call_rate_of_address = 200,
             .refused_calls = 3,
-            .half_calls = 3,
             .unheard_bytes_per_look = 0};
   }
   // The silent connection that made room, by its number; -1: none.

@@ -10,8 +10,11 @@ namespace tributary::server {
 CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, std::string_view name)
     : connections_(connections), peer_(wire::PeerOf(peer)), pulse_(connections.PulseOf(peer_)) {
   // Another peer's connection if all have too many together.
-  if (const std::optional<Socket> cut = connections_.BeginCall(peer_, name, FrontDoor::Second()))
-    FrontDoor::CutAndQuarantine(connections_, *cut);
+  const std::optional<Socket> cut = connections_.BeginCall(peer_, name, FrontDoor::Second());
+  if (!cut) return;
+  FrontDoor::CutAndQuarantine(connections_, *cut);
+  for (const Socket& each : connections_.TakeCrowd(peer_, Unread))
+    FrontDoor::CutAndQuarantine(connections_, each);
 }
 
 CountedCall::~CountedCall() {

@@ -21,6 +21,7 @@
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/publish/watch_queue.h"
 #include "aggregator/server/connection_table.h"
+#include "aggregator/server/early_methods.h"
 #include "aggregator/server/peer_shares.h"
 #include "aggregator/server/stall_watch.h"
 #include "aggregator/server/stream_refusal.h"
@@ -37,8 +38,20 @@ class WatchCall;
 using Completion = std::function<void(bool ok)>;
 
 // Report is raw, so that a message that does not parse can be answered.
-using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
-    v1::FusionService::WithAsyncMethod_Watch<v1::FusionService::Service>>;
+class FusionServiceOnQueue
+    : public EarlyMethods<v1::FusionService::WithRawMethod_Report<v1::FusionService::Service>> {
+ public:
+  FusionServiceOnQueue() { BeginsEarly(kWatch); }
+
+  void RequestWatch(grpc::ServerContext* context,
+                    grpc::ServerAsyncReaderWriter<v1::WatchResponse, v1::WatchRequest>* stream,
+                    grpc::CompletionQueue* calls, grpc::ServerCompletionQueue* notices, void* tag) {
+    RequestAsyncBidiStreaming(kWatch, context, stream, calls, notices, tag);
+  }
+
+ private:
+  static constexpr int kWatch = 1;  // its place in the .proto file
+};
 
 // What all queues share; outlives them.
 struct IngestContext {

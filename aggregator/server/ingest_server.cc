@@ -29,10 +29,9 @@ constexpr int kIdleTimeoutMs = 300'000;
 constexpr int kMaxMetadataBytes = 8192;
 // Nodes ping every two seconds (core/link/channel.cc).
 constexpr int kMinPingIntervalMs = 1'000;
-// A process has one Report stream per site, a few watchers, or a stream of tasks and some uploads. gRPC keeps
-// 12 KiB for a call of which only headers came, and without TLS nothing counts it: 60 connections with 1,000
-// such calls took 455 MiB. gRPC ends a connection that opens more streams, once its peer has confirmed the
-// settings.
+// A process has one Report stream per site, a few watchers, or a stream of tasks and some uploads. gRPC ends
+// a connection that opens more streams, once its peer has confirmed the settings; ConnectionLimits bound the
+// calls of those that never do.
 constexpr int kStreamsPerConnection = 128;
 // What gRPC takes from a socket at a time. It parses all of it even if the connection is cut meanwhile, and
 // parsing can be slow (StallWatch).
@@ -45,16 +44,11 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const config::TlsSource& tl
                                                      ConnectionTable& connections) {
   if (tls == nullptr) return grpc::InsecureServerCredentials();
   if (access == nullptr) return LiveServerCredentials(tls, std::nullopt);
-  const auto cut = [&connections](const std::vector<Socket>& sockets) {
-    for (const Socket& each : sockets) FrontDoor::CutAndQuarantine(connections, each);
+  const auto refused = [&connections](const std::string& name) {
+    for (const Socket& each : connections.NoteRefusedCall(name, FrontDoor::Second()))
+      FrontDoor::CutAndQuarantine(connections, each);
   };
-  access::GateNews news{
-      .admitted = [&connections, cut](const std::string& name) { cut(connections.NoteAdmittedCall(name)); },
-      .refused =
-          [&connections, cut](const std::string& name) {
-            cut(connections.NoteRefusedCall(name, FrontDoor::Second()));
-          }};
-  return LiveServerCredentials(tls, access::GateOf(*access, std::move(news)));
+  return LiveServerCredentials(tls, access::GateOf(*access, refused));
 }
 
 void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {

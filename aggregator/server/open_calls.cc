@@ -74,13 +74,6 @@ void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
   call.counted.emplace(connections_, call.peer(), call.caller.name);
   if (info.type() == ServerRpcInfo::Type::CLIENT_STREAMING) call.counted->CountAsUpload();
   if (access_ == nullptr) return;
-  // A unary call begins here when its request is complete, which may be long after it was admitted; then it
-  // is over in a moment.
-  if (info.type() == ServerRpcInfo::Type::UNARY) {
-    call.revoked = !access_->CheckCall(info.method(), call.caller).ok();
-    if (call.revoked) access_->CountRevoked();
-    return;
-  }
   const runtime::MutexLock lock(mutex_);
   call.path = info.method();
   // The policy may have changed since the call was admitted.
@@ -93,6 +86,7 @@ void OpenCalls::Judge(Call& call) {
   if (may_sum && access_->CheckCall(call.path, call.caller).ok()) return;
   call.path = nullptr;
   access_->CountRevoked();
+  call.revoked = true;
   call.TryCancel();
 }
 

@@ -14,7 +14,7 @@
 
 namespace tributary::server {
 
-// Counts each call for its connection and ends the streams whose peer has lost its role or its certificate,
+// Counts each call for its connection and ends those whose peer has lost its role or its certificate,
 // so that no service can forget either. The calls on completion queues do both themselves.
 //
 // gRPC makes and releases the context of a call here. An interceptor would see a call's end too, but costs
@@ -27,7 +27,7 @@ class OpenCalls {
 
   // Call before the server is built.
   void Follow(grpc::ServerBuilder& builder);
-  // Cancels the streams that the policy and the list in force do not admit. Not on a thread of gRPC's.
+  // Cancels the calls that the policy and the list in force do not admit. Not on a thread of gRPC's.
   void Recheck();
 
  private:
@@ -37,7 +37,7 @@ class OpenCalls {
   struct Call final : access::CallContext {
     std::list<std::unique_ptr<Call>>::iterator place;
     std::optional<CountedCall> counted;
-    // Null unless it is a stream that is judged again when the policy or the list changes.
+    // Null unless it is judged again when the policy or the list changes.
     const char* path = nullptr;
 
     void CountMessage() override {

@@ -14,52 +14,65 @@
 namespace tributary::server {
 namespace {
 
-// One unary call: waits on the queue for a request and answers it. Deletes itself after its last completion.
+// One call with one request: waits on the queue for it to begin and to be complete, and answers it. Deletes
+// itself after its last completion.
 template <class Service, class Request, class Response>
-class UnaryCall {
+class OneCall {
  public:
-  using Ask = void (Service::*)(grpc::ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Response>*,
-                                grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
   // On the thread of the rare calls.
   using Handler = std::function<grpc::Status(const grpc::ServerContext&, const Request&, Response&)>;
 
   // The service outlives the call.
-  static void Listen(RareCalls& calls, Service& service, Ask ask, Handler handler) {
-    auto* call = new UnaryCall(calls, service, ask, std::move(handler));
-    (service.*ask)(&call->context_, &call->request_, &call->writer_, calls.queue(), calls.queue(),
-                   &call->started_);
+  static void Listen(RareCalls& calls, Service& service, Handler handler) {
+    auto* call = new OneCall(calls, service, std::move(handler));
+    service.Ask(&call->context_, &call->stream_, calls.queue(), &call->started_);
   }
 
  private:
-  UnaryCall(RareCalls& calls, Service& service, Ask ask, Handler handler)
-      : calls_(calls), service_(service), ask_(ask), handler_(std::move(handler)) {}
+  OneCall(RareCalls& calls, Service& service, Handler handler)
+      : calls_(calls), service_(service), handler_(std::move(handler)) {}
 
   void OnStarted(bool ok) {
     // Otherwise the server is shutting down.
-    if (!ok || !calls_.IfOpen([this] { Listen(calls_, service_, ask_, handler_); })) {
+    if (!ok || !calls_.IfOpen([this] { Listen(calls_, service_, handler_); })) {
       delete this;
       return;
     }
     const std::string name = wire::PeerCertificateName(*context_.auth_context()).value_or("");
     counted_.emplace(calls_.connections(), context_.peer(), name).CountAsRare();
+    if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) delete this;
+  }
+
+  void OnRead(bool ok) {
+    if (!ok) {
+      const grpc::Status missing(grpc::StatusCode::INVALID_ARGUMENT,
+                                 "the request is missing, or does not parse");
+      if (!calls_.IfOpen([&] { stream_.Finish(missing, &finished_); })) delete this;
+      return;
+    }
+    counted_->CountMessage();
     if (!calls_.Post([this] { Answer(); })) delete this;
   }
 
   void Answer() {
     Response response;
     const grpc::Status status = handler_(context_, request_, response);
-    writer_.Finish(response, status, &finished_);
+    if (status.ok()) {
+      stream_.WriteAndFinish(response, grpc::WriteOptions(), status, &finished_);
+    } else {
+      stream_.Finish(status, &finished_);
+    }
   }
 
   RareCalls& calls_;
   Service& service_;
-  const Ask ask_;
   const Handler handler_;
   std::optional<CountedCall> counted_;
   grpc::ServerContext context_;
   Request request_;
-  grpc::ServerAsyncResponseWriter<Response> writer_{&context_};
+  typename Service::Stream stream_{&context_};
   Completion started_ = [this](bool ok) { OnStarted(ok); };
+  Completion read_ = [this](bool ok) { OnRead(ok); };
   Completion finished_ = [this](bool) { delete this; };
 };
 
@@ -83,19 +96,15 @@ void RareCalls::Register(grpc::ServerBuilder& builder) {
 }
 
 void RareCalls::Listen(grpc::ServerCompletionQueue& queue) {
-  using grpc::health::v1::Health;
   using grpc::health::v1::HealthCheckRequest;
   using grpc::health::v1::HealthCheckResponse;
-  using v1::FleetService;
   queue_ = &queue;
-  UnaryCall<FleetService::AsyncService, v1::ListNodesRequest, v1::ListNodesResponse>::Listen(
-      *this, fleet_, &FleetService::AsyncService::RequestListNodes,
-      [this](const auto& context, const auto& request, auto& response) {
+  OneCall<FleetOnQueue, v1::ListNodesRequest, v1::ListNodesResponse>::Listen(
+      *this, fleet_, [this](const auto& context, const auto& request, auto& response) {
         return ListNodes(context, request, response);
       });
-  UnaryCall<Health::AsyncService, HealthCheckRequest, HealthCheckResponse>::Listen(
-      *this, health_, &Health::AsyncService::RequestCheck,
-      [this](const auto& context, const auto& request, auto& response) {
+  OneCall<HealthOnQueue, HealthCheckRequest, HealthCheckResponse>::Listen(
+      *this, health_, [this](const auto& context, const auto& request, auto& response) {
         return Check(context, request, response);
       });
   ReflectionCall::Listen(*this);

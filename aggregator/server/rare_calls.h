@@ -15,6 +15,7 @@
 
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/connection_table.h"
+#include "aggregator/server/early_methods.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/runtime/mutex.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -28,6 +29,25 @@ class thread_pool;
 namespace tributary::server {
 
 class ReflectionCall;
+
+// A service of which one method, a call of one request, is served on a queue.
+template <class Generated, int kMethod, class Request, class Response>
+class OneCallOnQueue : public EarlyMethods<Generated> {
+ public:
+  using Stream = grpc::ServerAsyncReaderWriter<Response, Request>;
+
+  OneCallOnQueue() { this->BeginsEarly(kMethod); }
+
+  void Ask(grpc::ServerContext* context, Stream* stream, grpc::ServerCompletionQueue* queue, void* tag) {
+    this->RequestAsyncBidiStreaming(kMethod, context, stream, queue, queue, tag);
+  }
+};
+
+using FleetOnQueue =
+    OneCallOnQueue<v1::FleetService::Service, 0, v1::ListNodesRequest, v1::ListNodesResponse>;
+using HealthOnQueue =
+    OneCallOnQueue<grpc::health::v1::Health::Service, 0, grpc::health::v1::HealthCheckRequest,
+                   grpc::health::v1::HealthCheckResponse>;
 
 // They live on an ingest queue, whose thread only takes them in; a thread of their own finds the answers,
 // because listing many nodes takes milliseconds. gRPC's other ways of serving are worse: its synchronous
@@ -86,8 +106,8 @@ class RareCalls {
   const publish::AggregatorState& state_;
   ConnectionTable& connections_;
   const std::atomic<bool>& serving_;
-  v1::FleetService::AsyncService fleet_;
-  grpc::health::v1::Health::AsyncService health_;
+  FleetOnQueue fleet_;
+  HealthOnQueue health_;
   grpc::reflection::v1alpha::ServerReflection::AsyncService reflection_;
   grpc::ServerCompletionQueue* queue_ = nullptr;
   runtime::Mutex mutex_;

@@ -15,7 +15,7 @@ void WatchCall::Listen(IngestQueue& queue) {
   auto call = std::shared_ptr<WatchCall>(new WatchCall(queue));
   call->self_ = call;
   call->context_.AsyncNotifyWhenDone(&call->done_tag_);
-  queue.service().RequestWatch(&call->context_, &call->request_, &call->stream_, queue.queue(), queue.queue(),
+  queue.service().RequestWatch(&call->context_, &call->stream_, queue.queue(), queue.queue(),
                                &call->started_);
 }
 
@@ -29,6 +29,21 @@ void WatchCall::OnStarted(bool ok) {
   counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   identity_ = identity.value_or(access::Peer());
+  if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
+  {
+    const runtime::MutexLock lock(mutex_);
+    writing_ = true;  // until the request is there, nothing else may begin or end
+  }
+  stream_.Read(&request_, &requested_);
+}
+
+void WatchCall::OnRequest(bool ok) {
+  {
+    const runtime::MutexLock lock(mutex_);
+    writing_ = false;
+  }
+  if (!ok) return End(absl::InvalidArgumentError("the request is missing, or does not parse"));
+  counted_->CountMessage();
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   const publish::SiteTable& sites = shared_.state.sites;
   site_ = sites.Find(request_.site());

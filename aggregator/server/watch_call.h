@@ -45,6 +45,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   explicit WatchCall(IngestQueue& queue) : queue_(queue), shared_(queue.context()) {}
 
   void OnStarted(bool ok);
+  void OnRequest(bool ok);
   void OnWritten(bool ok);
   void OnFinished();
   void OnDone();
@@ -58,7 +59,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   IngestContext& shared_;
   grpc::ServerContext context_;
   v1::WatchRequest request_;
-  grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
+  grpc::ServerAsyncReaderWriter<v1::WatchResponse, v1::WatchRequest> stream_{&context_};
   std::optional<CountedCall> counted_;
   std::string peer_;
   std::shared_ptr<WatchCall> self_;  // until the last completion
@@ -68,7 +69,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
 
   runtime::Mutex mutex_;
   std::optional<publish::WatchQueue> pending_ GUARDED_BY(mutex_);
-  // A write or the finish is under way; the thread that set it is the writer.
+  // The read of the request, a write or the finish is under way; the thread that set it is the writer.
   bool writing_ GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ GUARDED_BY(mutex_);  // set: no more slots are taken
   bool finishing_ GUARDED_BY(mutex_) = false;
@@ -81,6 +82,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   bool described_ = false;
 
   Completion started_ = [this](bool ok) { OnStarted(ok); };
+  Completion requested_ = [this](bool ok) { OnRequest(ok); };
   Completion written_ = [this](bool ok) { OnWritten(ok); };
   Completion finish_ = [this](bool) { OnFinished(); };
   Completion done_tag_ = [this](bool) { OnDone(); };

@@ -128,7 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
             "quadratic_headers_after_a_call", {Connections("no_call"), Connections("stall")}, false, {}, 12},
         Exhaustion{"half_calls",
                    {Connections("resets"), Connections("too_many_calls_of_peer"), Connections("stall")}},
-        Exhaustion{"half_calls_of_a_node", {Connections("half_calls")}, true},
+        Exhaustion{
+            "half_calls_of_a_node", {Connections("call_rate"), Connections("too_many_calls_of_peer")}, true},
         Exhaustion{"idle_reflections", {Connections("call_rate")}},
         Exhaustion{"source_names", {Streams("too_many")}},
         Exhaustion{"silent_reports", {Connections("call_rate"), Streams("too_many")}}),

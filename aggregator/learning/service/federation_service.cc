@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aggregator/access/call_context.h"
+#include "aggregator/access/early_call.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/bounded_request.h"
 #include "aggregator/learning/service/federation_wire.h"
@@ -36,8 +37,7 @@ class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>
                                 const grpc::ByteBuffer& declaration) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
     absl::StatusOr<v1::ParticipateRequest> request = ParseStep<v1::ParticipateRequest>(declaration);
-    // Not Valid: the connection was cut before the message came.
-    if (!request.ok() && declaration.Valid()) ++coordinator.counters().refused_steps;
+    if (!request.ok()) ++coordinator.counters().refused_steps;
     absl::Status status = request.status();
     if (status.ok() && request->partial_sums()) status = access::AdmitChild(context);
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
@@ -242,9 +242,16 @@ using WithRawSteps = v1::FederationService::WithRawCallbackMethod_DeclineTask<
 using FederationCalls =
     v1::FederationService::WithCallbackMethod_FetchModel<WithRawSteps<v1::FederationService::Service>>;
 
-class FederationService final : public FederationCalls {
+class FederationService final : public access::EarlyService<v1::FederationService, FederationCalls> {
  public:
-  explicit FederationService(Coordinator& coordinator) : coordinator_(coordinator) {}
+  explicit FederationService(Coordinator& coordinator) : coordinator_(coordinator) {
+    BeginsEarly("Participate", &FederationService::Participate);
+    BeginsEarly("FetchModel", &FederationService::FetchModel);
+    BeginsEarly("DeclineTask", &FederationService::DeclineTask);
+    BeginsEarly("AdvertiseKeys", &FederationService::AdvertiseKeys);
+    BeginsEarly("ShareKeys", &FederationService::ShareKeys);
+    BeginsEarly("Unmask", &FederationService::Unmask);
+  }
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Participate(ServerContext* context,
                                                           const grpc::ByteBuffer* request) override {

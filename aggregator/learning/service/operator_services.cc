@@ -12,6 +12,7 @@
 
 #include "aggregator/access/call_context.h"
 #include "aggregator/access/call_gate.h"
+#include "aggregator/access/early_call.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/model_call.h"
 #include "aggregator/learning/service/operations.h"
@@ -231,10 +232,18 @@ UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer
   return reactor;
 }
 
-class RunService final : public v1::RunService::CallbackService {
+class RunService final : public access::EarlyService<v1::RunService, v1::RunService::CallbackService> {
  public:
   RunService(const Operations& operations, const Relay* relay, std::chrono::seconds patience)
-      : operations_(operations), coordinator_(operations.coordinator()), relay_(relay), patience_(patience) {}
+      : operations_(operations), coordinator_(operations.coordinator()), relay_(relay), patience_(patience) {
+    BeginsEarly("ListRuns", &RunService::ListRuns);
+    BeginsEarly("GetRun", &RunService::GetRun);
+    BeginsEarly("WatchRun", &RunService::WatchRun);
+    BeginsEarly("PauseRun", &RunService::PauseRun);
+    BeginsEarly("ResumeRun", &RunService::ResumeRun);
+    BeginsEarly("StopRun", &RunService::StopRun);
+    BeginsEarly("DeleteRun", &RunService::DeleteRun);
+  }
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(ServerContext* context,
                                                          v1::StartRunResponse* response) override {
@@ -291,10 +300,14 @@ class RunService final : public v1::RunService::CallbackService {
   const std::chrono::seconds patience_;
 };
 
-class ModelService final : public v1::ModelService::CallbackService {
+class ModelService final : public access::EarlyService<v1::ModelService, v1::ModelService::CallbackService> {
  public:
   explicit ModelService(const Operations& operations)
-      : operations_(operations), coordinator_(operations.coordinator()) {}
+      : operations_(operations), coordinator_(operations.coordinator()) {
+    BeginsEarly("ListModels", &ModelService::ListModels);
+    BeginsEarly("ReadModel", &ModelService::ReadModel);
+    BeginsEarly("RollBackModel", &ModelService::RollBackModel);
+  }
 
   UnaryReactor* ListModels(ServerContext* context, const v1::ListModelsRequest* request,
                            v1::ListModelsResponse* response) override {

@@ -19,7 +19,7 @@ class RevokingContexts final : public grpc::ContextAllocator {
 
   grpc::CallbackServerContext* NewCallbackServerContext() override {
     auto* context = new access::CallContext;
-    context->revoked = revoked_;
+    context->revoked = revoked_.load();
     return context;
   }
   void Release(grpc::CallbackServerContext* context) override { delete context; }

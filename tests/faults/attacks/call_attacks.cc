@@ -242,7 +242,7 @@ void KeepSilentCalls(const Target& target, const std::string& path, std::size_t 
 // A node's calls of which only headers come, on some connections. The first of each is whole: a connection
 // without a call may not send much.
 void KeepHalfCallsOfANode(const Target& target) {
-  Together(target, 4, [&](int) {
+  Together(target, 12, [&](int) {
     const std::shared_ptr<grpc::Channel> connection = TlsConnection(target);
     {
       OpenCall health(connection, "/grpc.health.v1.Health/Check");
