@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/http/foreign_host.h"
 #include "core/http/http_server.h"
 #include "core/runtime/clock_discipline.h"
 #include "core/runtime/printable.h"
@@ -86,6 +87,7 @@ Daemon::Daemon(NodeConfig config, const runtime::Clock& clock)
   metrics_.AddProcessMetrics();
   runtime::AddClockMetrics(metrics_);
   metrics_.AddCollector([this](runtime::Reading& reading) { CollectRenewals(renewal_.get(), reading); });
+  http_.SetGate([](http::HttpRequest& request) { return http::RefuseForeignHost(request); });
   http::AddDaemonRoutes(http_, metrics_);
   http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/config/tls.h"
+#include "core/http/foreign_host.h"
 #include "core/runtime/address.h"
 #include "core/wire/peer_address.h"
 
@@ -165,6 +166,12 @@ std::optional<HttpResponse> HttpAccess::Judge(HttpRequest& request) {
   request.caller.role = RoleName(roles);
   const bool anonymous = request.caller.way == "anonymous";
   const bool changes = request.method != HttpMethod::kGet;
+  if (!refusal && anonymous) {
+    if (std::optional<HttpResponse> foreign = http::RefuseForeignHost(request)) {
+      control_.Count(CallFault::kOrigin);
+      return foreign;
+    }
+  }
   if (!refusal && !wanted.HasAnyOf(roles)) {
     if (anonymous) {
       refusal = {

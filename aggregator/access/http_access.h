@@ -28,7 +28,8 @@ namespace tributary::access {
 // A browser adds cookies and certificates by itself, also to what a page of another site makes it send.
 // Whatever changes something is therefore refused with the Origin of another site, which browsers send with
 // every such call. A cookie comes from a browser, so it needs an Origin. Nobody knows an anonymous operator,
-// so its Host must be the loopback: a name of another site may lead there.
+// so its Host must be the loopback: a name of another site may lead there. For the same reason a caller on
+// this machine without a name is answered only under an address or localhost (RefuseForeignHost).
 class HttpAccess {
  public:
   // Whom a stranger counts as.

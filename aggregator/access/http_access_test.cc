@@ -252,6 +252,25 @@ TEST_F(HttpAccessTest, APageOfAnotherSiteChangesNothing) {
   }
 }
 
+TEST_F(HttpAccessTest, APageOfAnotherSiteReadsNothingOnThisMachine) {
+  Use(HttpAccess::Anonymous::kViewer);
+  const auto at = [this](std::string_view route, const std::string& address, const std::string& host) {
+    HttpRequest request = Request(route, false);
+    request.peer = std::make_shared<http::HttpPeer>(http::HttpPeer{address, false});
+    request.headers["Host"] = host;
+    return Judge(request);
+  };
+  for (const char* route : {"GET /api/v1/sites", "GET /api/v1/events", "GET /metrics", "GET /"}) {
+    EXPECT_EQ(at(route, "127.0.0.1:5000", "evil.example:7480"), 421) << route;
+    EXPECT_EQ(at(route, "127.0.0.1:5000", "localhost:7480"), 0) << route;
+    EXPECT_EQ(at(route, "192.0.2.7:5000", "aggregator:7480"), 0) << route << " of another machine";
+  }
+  HttpRequest token = ByToken("GET /api/v1/sites", "operating");
+  token.peer = std::make_shared<http::HttpPeer>(http::HttpPeer{"127.0.0.1:5000", false});
+  token.headers["Host"] = "board.example";
+  EXPECT_EQ(Judge(token), 0) << "a token is no browser's doing";
+}
+
 TEST_F(HttpAccessTest, TakesNoTokenThatIsNotQuiteOne) {
   const std::string token = texts_.at("operating");
   for (const std::string& given : std::vector<std::string>{

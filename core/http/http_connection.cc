@@ -62,14 +62,36 @@ HttpConnection::HttpConnection(HttpService& service, asio::ip::tcp::socket socke
 }
 
 HttpConnection::~HttpConnection() {
+  EndToWait();
   --service_.counters.open_connections;
   if (--service_.of_address[host_] == 0) service_.of_address.erase(host_);
   service_.sending_bytes -= body_bytes_;
-  if (events_) --service_.counters.open_streams;
+  if (!events_) return;
+  --service_.counters.open_streams;
+  const auto share = service_.streams_of.find(stream_owner_);
+  if (--share->second == 0) service_.streams_of.erase(share);
+}
+
+void HttpConnection::BeginToWait() {
+  EndToWait();
+  waits_ = service_.waiting.insert(service_.waiting.end(), this);
+}
+
+void HttpConnection::EndToWait() {
+  if (waits_) service_.waiting.erase(*waits_);
+  waits_.reset();
+}
+
+void HttpConnection::GiveWay() {
+  EndToWait();
+  service_.counters.CountRefusal(HttpRefusal::kGaveWay);
+  Error ignored;
+  stream_.tcp().socket().close(ignored);
 }
 
 void HttpConnection::Start() {
   if (!stream_.tls()) return ReadHeader();
+  BeginToWait();
   stream_.tcp().expires_after(service_.limits.timeout);
   stream_.async_handshake([self = shared_from_this()](Error error) { self->OnHandshake(error); });
 }
@@ -93,6 +115,7 @@ void HttpConnection::Reject(int status, std::string_view why) {
 }
 
 void HttpConnection::ReadHeader() {
+  BeginToWait();
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(service_.limits.header_bytes));
   // The route's limit is not known yet. Without any, Boost 1.74 refuses every Content-Length.
@@ -103,6 +126,7 @@ void HttpConnection::ReadHeader() {
 }
 
 void HttpConnection::OnHeader(Error error) {
+  EndToWait();
   unread_ = true;
   keep_alive_ = false;
   asked_ = {};
@@ -247,15 +271,28 @@ void HttpConnection::SendPiece() {
   Write(*std::move(piece), &HttpConnection::SendPiece);
 }
 
+std::string HttpConnection::StreamOwner() const {
+  const HttpCaller& caller = asked_.request.caller;
+  return caller.name.empty() ? "address " + host_ : "name " + caller.name;
+}
+
 void HttpConnection::Stream(HttpEventStream events) {
   if (service_.counters.open_streams >= service_.limits.streams) {
     keep_alive_ = false;
     return Send(HttpProblem(503, "too many event streams"));
   }
+  std::string owner = StreamOwner();
+  const auto share = service_.streams_of.find(owner);
+  if (share != service_.streams_of.end() && share->second >= service_.limits.streams_of_caller) {
+    keep_alive_ = false;
+    return Send(HttpProblem(503, "too many event streams of yours: close a page"));
+  }
   if (asked_.head) return Send({200, "text/event-stream", ""});
   events_ = std::move(events);
   events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
   ++service_.counters.open_streams;
+  stream_owner_ = std::move(owner);
+  ++service_.streams_of[stream_owner_];
   service_.counters.CountAnswer(200);
   // The end of the connection ends the response: no length, no chunks.
   WriteEvent(

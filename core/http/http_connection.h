@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,10 +36,18 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   ~HttpConnection();
 
   void Start();
+  // Closes it in favour of a newcomer: it has no request under way.
+  void GiveWay();
   // Instead of Start: answers once and closes.
   void Reject(int status, std::string_view why);
 
  private:
+  // Its place among those that wait for a request.
+  void BeginToWait();
+  void EndToWait();
+  // Whose share of event streams it uses.
+  std::string StreamOwner() const;
+
   using Error = boost::system::error_code;
 
   void OnHandshake(Error error);
@@ -84,6 +93,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::chrono::steady_clock::time_point next_event_;
   std::chrono::steady_clock::time_point last_write_;
   std::size_t lingered_bytes_ = 0;
+  std::optional<std::list<HttpConnection*>::iterator> waits_;
+  std::string stream_owner_;
 };
 
 }  // namespace tributary::http

@@ -11,9 +11,10 @@
 namespace tributary::http {
 
 struct HttpLimits {
-  std::size_t connections = 64;                // answers 503 beyond
+  std::size_t connections = 96;  // beyond, the one that has waited longest for a request gives way, else 503
   std::size_t connections_of_address = 32;     // of another machine: an IPv4 address, or 64 bits of IPv6
-  std::size_t streams = 16;                    // of events; answers 503 beyond
+  std::size_t streams = 32;                    // of events; answers 503 beyond
+  std::size_t streams_of_caller = 16;          // by name, else by address; answers 503 beyond
   std::size_t header_bytes = 8192;             // answers 431 beyond
   std::size_t body_bytes = 64 << 10;           // of a request, whatever its route allows; answers 413 beyond
   std::size_t sent_bytes = 8 << 20;            // of all answers being sent; answers 503 beyond
@@ -30,13 +31,15 @@ enum class HttpRefusal : std::uint8_t {
   kHandshakeTimeout,
   kHandshakeClosed,  // the peer hung up
   kSlow,             // the header or the body did not come in time
+  kGaveWay,          // it had no request under way when all places were taken
 };
-inline constexpr std::size_t kHttpRefusals = 6;
+inline constexpr std::size_t kHttpRefusals = 7;
 
 // "too_many" …: the label of a metric.
 constexpr std::string_view HttpRefusalName(HttpRefusal refusal) {
   constexpr std::array<std::string_view, kHttpRefusals> kNames = {
-      "too_many", "too_many_of_address", "handshake", "handshake_timeout", "handshake_closed", "slow"};
+      "too_many", "too_many_of_address", "handshake", "handshake_timeout", "handshake_closed", "slow",
+      "gave_way"};
   return kNames[static_cast<std::size_t>(refusal)];
 }
 
@@ -44,7 +47,7 @@ constexpr std::string_view HttpRefusalName(HttpRefusal refusal) {
 struct HttpCounters {
   using Count = std::atomic<std::uint64_t>;
   // What a request can be refused with; the last one stands for all others.
-  static constexpr std::array<int, 16> kStatuses = {400, 401, 403, 404, 405, 409, 413, 415,
+  static constexpr std::array<int, 17> kStatuses = {400, 401, 403, 404, 405, 409, 413, 415, 421,
                                                     429, 431, 500, 501, 502, 503, 504, 0};
 
   Count requests = 0;           // answered, whatever the status

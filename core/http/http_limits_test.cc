@@ -99,7 +99,7 @@ TEST_F(HttpLimitsTest, AnswersForThoseWhoDoNotAndForgetsThemWhenItStops) {
 }
 
 TEST_F(HttpLimitsTest, FiveHundredReadersGetItsPlacesAndNoMore) {
-  Start({.connections = 40, .streams = 16});
+  Start({.connections = 40, .streams = 16, .streams_of_caller = 16});
   std::vector<tcp::socket> readers;
   for (int i = 0; i < 500; ++i) {
     readers.push_back(Connect());
@@ -115,6 +115,53 @@ TEST_F(HttpLimitsTest, FiveHundredReadersGetItsPlacesAndNoMore) {
   std::string answer;
   while (!(answer = Get("/hello")).starts_with("HTTP/1.1 200")) {
   }
+}
+
+TEST_F(HttpLimitsTest, HalfRequestsKeepNobodyOut) {
+  Start({.connections = 8});
+  std::vector<tcp::socket> half;
+  for (int i = 0; i < 100; ++i) {
+    half.push_back(Connect());
+    boost::system::error_code error;
+    asio::write(half.back(), asio::buffer(std::string("GET /hello HTTP/1.1\r\nHos")), error);
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200")) << i;
+  const HttpCounters& counters = server_->counters();
+  EXPECT_GE(counters.refused[static_cast<std::size_t>(HttpRefusal::kGaveWay)], 92u);
+  EXPECT_EQ(counters.refused[static_cast<std::size_t>(HttpRefusal::kTooMany)], 0u);
+  while (counters.open_connections > 8) std::this_thread::yield();
+}
+
+TEST_F(HttpLimitsTest, ARequestUnderWayDoesNotGiveWay) {
+  Start({.connections = 2});
+  tcp::socket reader = Connect();
+  asio::write(reader, asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")));
+  while (server_->counters().open_streams < 1) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200")) << i;
+  EXPECT_EQ(server_->counters().open_streams, 1u);
+}
+
+TEST_F(HttpLimitsTest, OneCallerDoesNotTakeAllEventStreams) {
+  Start({.streams = 4, .streams_of_caller = 2});
+  const auto open = [this](const std::string& name) {
+    tcp::socket reader = Connect();
+    asio::write(reader, asio::buffer("GET /events HTTP/1.1\r\nHost: x\r\nX-Name: " + name + "\r\n\r\n"));
+    std::string answer;
+    boost::system::error_code error;
+    asio::read_until(reader, asio::dynamic_buffer(answer), "\r\n", error);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 503")) << answer;
+    return std::make_pair(std::move(reader), answer.starts_with("HTTP/1.1 200"));
+  };
+  {
+    const auto first = open("ann");
+    const auto second = open("ann");
+    EXPECT_TRUE(first.second && second.second);
+    EXPECT_FALSE(open("ann").second);
+    EXPECT_TRUE(open("bob").second);
+    EXPECT_TRUE(open("").second);
+  }
+  while (server_->counters().open_streams > 0) std::this_thread::yield();
+  EXPECT_TRUE(open("ann").second) << "a share is given back";
 }
 
 TEST(HttpHostTest, IsAnAddressOrANetworkOf64BitsAndTheLoopbackIsNobody) {
@@ -147,9 +194,8 @@ TEST_F(HttpLimitsTest, CutsAConnectionThatSaysNothing) {
 TEST_F(HttpLimitsTest, RefusesConnectionsBeyondItsLimit) {
   Start({.connections = 1});
   tcp::socket first = Connect();
-  asio::write(first, asio::buffer(std::string("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")));
-  std::string answer;
-  asio::read_until(first, asio::dynamic_buffer(answer), "world\n");
+  asio::write(first, asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")));
+  while (server_->counters().open_streams < 1) std::this_thread::yield();
   EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 503"));
   EXPECT_EQ(server_->counters().refused[static_cast<std::size_t>(HttpRefusal::kTooMany)], 1u);
 }

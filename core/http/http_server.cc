@@ -123,7 +123,9 @@ void HttpServer::Sockets::Accept() {
 void HttpServer::Sockets::Take(asio::ip::tcp::socket socket) {
   HttpCounters& counters = service.counters;
   const HttpLimits& limits = service.limits;
-  const bool full = counters.open_connections >= limits.connections;
+  const bool all_taken = counters.open_connections >= limits.connections;
+  // Who sends half a request, or none, does not keep the others out.
+  const bool full = all_taken && service.waiting.empty();
   error_code ignored;
   const std::string host = HostOf(socket.remote_endpoint(ignored).address());
   const auto found = service.of_address.find(host);
@@ -133,6 +135,7 @@ void HttpServer::Sockets::Take(asio::ip::tcp::socket socket) {
   // Beyond twice the limit, close without an answer. One more TLS handshake would cost more than it tells.
   if (counters.open_connections >= 2 * limits.connections) return;
   if ((full || greedy) && tls != nullptr) return;
+  if (all_taken && !full && !greedy) service.waiting.front()->GiveWay();
   auto connection =
       std::make_shared<HttpConnection>(service, std::move(socket), tls == nullptr ? nullptr : tls->Get());
   if (full || greedy) {

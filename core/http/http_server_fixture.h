@@ -66,6 +66,7 @@ class HttpServerTest : public ::testing::Test {
       return HttpResponse{.body = "", .headers = {{"Cache-Control", "max-age=5"}, {"X-More", "yes"}}};
     });
     server_->SetGate([this](HttpRequest& request) -> std::optional<HttpResponse> {
+      request.caller.name = request.Header("X-Name");
       if (!shut_ && request.Header("X-Refuse").empty()) return std::nullopt;
       return HttpProblem(403, "not you");
     });

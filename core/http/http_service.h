@@ -5,6 +5,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,8 @@
 #include "core/runtime/mutex.h"
 
 namespace tributary::http {
+
+class HttpConnection;
 
 // Asked before the body of a request is read, and again while its event stream is open: nothing admits it, a
 // response refuses it. May note in `request.caller` who asks. On the server's thread.
@@ -47,6 +50,9 @@ struct HttpService {
   HttpCounters counters;
   std::size_t sending_bytes = 0;
   std::map<std::string, std::size_t> of_address;  // open connections
+  std::map<std::string, std::size_t> streams_of;  // open event streams, by caller
+  // Connections without a request under way, the one that has waited longest first.
+  std::list<HttpConnection*> waiting;
   boost::asio::io_context io{1};
   const std::shared_ptr<HttpMailbox> mailbox = std::make_shared<HttpMailbox>(io);
 };
