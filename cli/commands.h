@@ -13,6 +13,8 @@ void AddLoadCommand(Commands& program);
 void AddCertsCommand(Commands& program);
 void AddJoinCommand(Commands& program);
 void AddDoctorCommand(Commands& program);
+void AddBackupCommand(Commands& program);
+void AddRestoreCommand(Commands& program);
 void AddHelpCommand(Commands& program);
 void AddCompletionCommand(Commands& program);
 

@@ -55,6 +55,8 @@ void AddCommands(Commands& program) {
   AddCertsCommand(program);
   AddJoinCommand(program);
   AddDoctorCommand(program);
+  AddBackupCommand(program);
+  AddRestoreCommand(program);
   AddHelpCommand(program);
   AddCompletionCommand(program);
 }

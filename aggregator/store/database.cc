@@ -118,6 +118,12 @@ absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
   return Connect(path, SQLITE_OPEN_READONLY);
 }
 
+absl::StatusOr<Database> Database::OpenToCopy(const std::string& path) {
+  ASSIGN_OR_RETURN(Database database, Connect(path, SQLITE_OPEN_READWRITE));
+  sqlite3_busy_timeout(database.database_.get(), 5000);
+  return database;
+}
+
 absl::Status Database::Run(std::string_view sql, const std::vector<Value>& values,
                            const std::function<void(const Row&)>& read) {
   while (!sql.empty()) {

@@ -54,6 +54,9 @@ class Database {
   static absl::StatusOr<Database> Open(const std::string& path);
   // Opens a second connection to an open file; it reads while the first one writes.
   static absl::StatusOr<Database> OpenToRead(const std::string& path);
+  // Opens an existing file that another process may write to, to copy it with VACUUM INTO. Leaves no log
+  // behind.
+  static absl::StatusOr<Database> OpenToCopy(const std::string& path);
   // Checks the whole file as Open does, and neither changes nor adds a file.
   static absl::StatusOr<Database> OpenToCheck(const std::string& path);
 

@@ -18,13 +18,6 @@
 namespace tributary::store {
 namespace {
 
-// From four columns: file, bytes, crc32c, offset.
-FileFacts ReadPart(const Row& row) {
-  FileFacts facts = ReadFacts(row, 0);
-  facts.offset = row.Number<std::uint64_t>(3);
-  return facts;
-}
-
 // An unfinished file, or an update: if the database does not name it, nobody was told that it arrived.
 bool IsLeftByACrash(std::string_view folder, std::string_view name) {
   if (name.ends_with(".tmp")) return true;
@@ -34,12 +27,7 @@ bool IsLeftByACrash(std::string_view folder, std::string_view name) {
 
 // The files that the database names. DataLoss: one is missing or of another size.
 absl::StatusOr<std::set<std::string>> NamedFiles(const std::string& folder, Database& database) {
-  ASSIGN_OR_RETURN(
-      const std::vector<FileFacts> named,
-      database.Query(ReadPart,
-                     "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
-                     "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
-                     "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> named, NamedParts(database));
   std::set<std::string> known;
   for (const FileFacts& file : named) {
     // Checks sizes here; contents are checked when they are read.

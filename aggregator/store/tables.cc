@@ -73,6 +73,19 @@ FileFacts ReadFacts(const Row& row, int column) {
   return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};
 }
 
+FileFacts ReadPart(const Row& row) {
+  FileFacts facts = ReadFacts(row, 0);
+  facts.offset = row.Number<std::uint64_t>(3);
+  return facts;
+}
+
+absl::StatusOr<std::vector<FileFacts>> NamedParts(Database& database) {
+  return database.Query(ReadPart,
+                        "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
+                        "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
+                        "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''");
+}
+
 ModelRecord ReadModel(const Row& row) {
   return {row.Number<std::uint32_t>(0),
           row.Bytes(1),

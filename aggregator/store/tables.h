@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +21,11 @@ absl::Status AddIndexes(Database& database);
 
 // From three columns: file, bytes, crc32c.
 FileFacts ReadFacts(const Row& row, int column);
+
+// From four columns: file, bytes, crc32c, offset.
+FileFacts ReadPart(const Row& row);
+// Where the files that the database names stand, and what they contain.
+absl::StatusOr<std::vector<FileFacts>> NamedParts(Database& database);
 
 inline constexpr std::string_view kModelColumns =
     "round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "

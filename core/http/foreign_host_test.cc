@@ -1,6 +1,7 @@
 #include "core/http/foreign_host.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -25,6 +26,14 @@ TEST(ForeignHostTest, KnowsAddressesAndLocalhost) {
         "[]", "", ":7480", "2130706433.example", "localhost@evil.example"}) {
     EXPECT_FALSE(IsOwnHost(foreign)) << foreign;
   }
+}
+
+TEST(ForeignHostTest, KnowsTheMachinesOwnName) {
+  char own[256] = {};
+  ASSERT_EQ(gethostname(own, sizeof own - 1), 0);
+  EXPECT_TRUE(IsOwnHost(own));
+  EXPECT_TRUE(IsOwnHost(std::string(own) + ":7480"));
+  EXPECT_FALSE(IsOwnHost(std::string(own) + ".evil.example"));
 }
 
 TEST(ForeignHostTest, RefusesNamesOfOtherSitesOnThisMachineOnly) {

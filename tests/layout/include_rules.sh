@@ -48,7 +48,8 @@ rules=(
   "aggregator/learning/rules;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|round|run|service))/;"
   "aggregator/learning/round;$services|$local_io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
-  "cli;aggregator/;"
+  # A backup is a copy of the store, made by what knows the store.
+  "cli;aggregator/;^cli/backup/"
   # What runs a network is the node's accelerator and workload, and its augmenter in training.
   # `doctor` checks a node's configuration as the node does; recordings are read by the node's source.
   "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(doctor/doctor|train/(beacon_recording|train_self_supervised))\.cc:"

@@ -15,7 +15,7 @@ INSIDE = "TRIBUTARY_PAGES_INSIDE"
 
 def candidates():
     root = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return ["unshare", *root, "--net", "--mount", "--propagation", "private"]
+    return ["unshare", *root, "--net", "--uts", "--mount", "--propagation", "private"]
 
 
 def reason_against():
@@ -63,6 +63,7 @@ def labels(path, count):
 def prepare(scratch):
     """What every machine of the pages has: its addresses and names, /var/lib/tributary with the operator's images."""
     run("ip", "link", "set", "lo", "up")
+    run("hostname", NAMES[0])
     for address in ADDRESSES:
         run("ip", "addr", "add", address + "/32", "dev", "lo")
     hosts = scratch / "hosts"

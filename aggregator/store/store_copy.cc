@@ -1,0 +1,249 @@
+#include "aggregator/store/store_copy.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/database.h"
+#include "aggregator/store/durable_file.h"
+#include "aggregator/store/store_folder.h"
+#include "aggregator/store/tables.h"
+#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
+#include "core/status/macros.h"
+
+namespace tributary::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Looks at the database, each after a file of the one before had gone.
+constexpr int kLooks = 100;
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+absl::Status Sync(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.open() && fsync(file.get()) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, path + ": cannot sync");
+}
+
+// The files that parts stand in, and up to where; in the order of their names.
+std::map<std::string, std::uint64_t> FilesOf(const std::vector<FileFacts>& parts) {
+  std::map<std::string, std::uint64_t> files;
+  for (const FileFacts& part : parts) {
+    std::uint64_t& end = files[part.name];
+    end = std::max(end, part.offset + part.bytes);
+  }
+  return files;
+}
+
+// False: the file has gone.
+absl::StatusOr<bool> CopyFile(const std::string& from, const std::string& to, const std::string& name,
+                              std::uint64_t bytes) {
+  const std::string path = from + "/" + name;
+  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!source.open() && errno == ENOENT) return false;
+  if (!source.open()) return absl::ErrnoToStatus(errno, path + ": cannot open");
+  ASSIGN_OR_RETURN(DurableFile copy, DurableFile::Create(to, name, {}));
+  std::string piece(std::min<std::uint64_t>(bytes, kPieceBytes), '\0');
+  for (std::uint64_t left = bytes; left > 0;) {
+    const ssize_t got = read(source.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
+    if (got < 0) return absl::ErrnoToStatus(errno, path + ": cannot read");
+    if (got == 0) return absl::DataLossError(path + ": is shorter than the store says");
+    RETURN_IF_ERROR(copy.Append({piece.data(), static_cast<std::size_t>(got)}));
+    left -= static_cast<std::uint64_t>(got);
+  }
+  RETURN_IF_ERROR(copy.Commit());
+  return true;
+}
+
+// What the copy's own checksum says of it; `from` is what the message blames.
+absl::Status CheckPart(const std::string& from, const std::string& copy, const FileFacts& part) {
+  absl::StatusOr<CheckedReader> reader = CheckedReader::Open(copy, part);
+  if (!reader.ok()) return reader.status();
+  std::string piece(kPieceBytes, '\0');
+  while (reader->remaining() > 0) {
+    if (const auto got = reader->Read(piece.data(), piece.size()); !got.ok()) {
+      if (!absl::IsDataLoss(got.status())) return got.status();
+      return absl::DataLossError(fmt::format("{}/{}: is damaged: its checksum differs", from, part.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A folder that an earlier attempt may have left.
+absl::Status RemovePartial(const std::string& partial) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(partial, error))) return absl::OkStatus();
+  if (!fs::is_directory(fs::symlink_status(partial, error))) {
+    return absl::FailedPreconditionError(partial + ": is in the way; move it away");
+  }
+  for (const auto& entry : fs::directory_iterator(partial, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kModels || name == kSubmissions || name.starts_with(kDatabase)) continue;
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: is in the way and has {}, which no copy of a store has; move it away", partial, name));
+  }
+  fs::remove_all(partial, error);
+  return error ? absl::UnavailableError(fmt::format("{}: {}", partial, error.message())) : absl::OkStatus();
+}
+
+absl::Status CheckTarget(const std::string& to) {
+  std::error_code error;
+  const fs::file_status about = fs::symlink_status(to, error);
+  if (!fs::exists(about)) return runtime::CheckFolderOf(to);
+  if (fs::is_directory(about) && fs::is_empty(to, error) && !error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      to + ": is there already and stays as it is; name a folder that does not exist, or an empty one");
+}
+
+class StoreCopy {
+ public:
+  StoreCopy(std::string from, std::string partial, const CopyProgress& progress)
+      : from_(std::move(from)), partial_(std::move(partial)), progress_(progress) {}
+
+  absl::StatusOr<CopiedStore> Run() {
+    for (const std::string& folder : {partial_, Part(kModels), Part(kSubmissions)}) {
+      if (mkdir(folder.c_str(), 0700) != 0) return absl::ErrnoToStatus(errno, folder + ": cannot create");
+    }
+    ASSIGN_OR_RETURN(Database source, Database::OpenToCopy(fmt::format("{}/{}", from_, kDatabase)));
+    for (int look = 0; look < kLooks; ++look) {
+      RETURN_IF_ERROR(CopyDatabase(source));
+      ASSIGN_OR_RETURN(const bool complete, CopyFiles());
+      if (!complete) continue;
+      RETURN_IF_ERROR(Finish());
+      return copied_;
+    }
+    return absl::UnavailableError(
+        fmt::format("{}: in {} looks, rounds removed files before they were copied; pause the runs, or copy "
+                    "to a faster disk",
+                    from_, kLooks));
+  }
+
+ private:
+  std::string Part(std::string_view name) const { return fmt::format("{}/{}", partial_, name); }
+
+  absl::Status CopyDatabase(Database& source) {
+    const std::string path = Part(kDatabase);
+    unlink(path.c_str());
+    RETURN_IF_ERROR(source.Execute("VACUUM INTO ?", std::string_view(path)));
+    if (chmod(path.c_str(), 0600) != 0) return absl::ErrnoToStatus(errno, path);
+    RETURN_IF_ERROR(Sync(path));
+    ASSIGN_OR_RETURN(Database copy, Database::OpenToCheck(path));
+    ASSIGN_OR_RETURN(const bool has_tables, HasTables(copy));
+    if (!has_tables) return absl::NotFoundError(from_ + ": is no store: its database is empty");
+    ASSIGN_OR_RETURN(parts_, NamedParts(copy));
+    ASSIGN_OR_RETURN(const std::vector<std::int64_t> runs,
+                     copy.Query([](const Row& row) { return row.Number(0); }, "SELECT count(*) FROM run"));
+    copied_.runs = static_cast<std::size_t>(runs.front());
+    return absl::OkStatus();
+  }
+
+  // False: one has gone, so the database has changed.
+  absl::StatusOr<bool> CopyFiles() {
+    const std::map<std::string, std::uint64_t> files = FilesOf(parts_);
+    for (const auto& [name, bytes] : files) RETURN_IF_ERROR(CheckName(name));
+    for (auto each = had_.begin(); each != had_.end();) {
+      if (files.contains(each->first)) {
+        ++each;
+        continue;
+      }
+      unlink((partial_ + "/" + each->first).c_str());
+      each = had_.erase(each);
+    }
+    for (const auto& [name, bytes] : files) {
+      // A log may have grown.
+      if (const auto found = had_.find(name); found != had_.end() && found->second >= bytes) continue;
+      ASSIGN_OR_RETURN(const bool came, CopyFile(from_, partial_, name, bytes));
+      if (!came) return GoneForGood(name) ? Missing(name) : absl::StatusOr<bool>(false);
+      had_[name] = bytes;
+      if (progress_) progress_(had_.size(), files.size());
+    }
+    return true;
+  }
+
+  // "models/…" or "submissions/…": a backup may come from anywhere.
+  static absl::Status CheckName(const std::string& name) {
+    const std::size_t slash = name.find('/');
+    const std::string_view folder = std::string_view(name).substr(0, slash);
+    const std::string_view file = slash == std::string::npos ? "" : std::string_view(name).substr(slash + 1);
+    const bool known = folder == kModels || folder == kSubmissions;
+    if (known && !file.empty() && file.find('/') == std::string_view::npos && file != "." && file != "..") {
+      return absl::OkStatus();
+    }
+    return absl::DataLossError(fmt::format("\"{}\": is no name of a store's file", runtime::Printable(name)));
+  }
+
+  // The last look had named it, too, and had not found it either: nobody has removed it meanwhile.
+  bool GoneForGood(const std::string& name) {
+    const bool again = gone_ == name && ++gone_looks_ >= 3;
+    if (gone_ != name) gone_looks_ = 0;
+    gone_ = name;
+    return again;
+  }
+  absl::Status Missing(const std::string& name) const {
+    return absl::DataLossError(fmt::format("{}/{}: is missing, and the store names it", from_, name));
+  }
+
+  absl::Status Finish() {
+    for (const FileFacts& part : parts_) RETURN_IF_ERROR(CheckPart(from_, partial_, part));
+    std::error_code error;
+    copied_.files = had_.size();
+    copied_.bytes = fs::file_size(Part(kDatabase), error);
+    for (const auto& [name, bytes] : had_) copied_.bytes += bytes;
+    for (const std::string& folder : {Part(kModels), Part(kSubmissions), partial_})
+      RETURN_IF_ERROR(Sync(folder));
+    return absl::OkStatus();
+  }
+
+  const std::string from_;
+  const std::string partial_;
+  const CopyProgress& progress_;
+  std::vector<FileFacts> parts_;
+  std::map<std::string, std::uint64_t> had_;  // bytes, by name
+  std::string gone_;
+  int gone_looks_ = 0;
+  CopiedStore copied_;
+};
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+absl::StatusOr<CopiedStore> CopyStore(const std::string& from, const std::string& to,
+                                      const CopyProgress& progress) {
+  if (!HasDatabase(from)) {
+    return absl::NotFoundError(fmt::format("{}: is no store: it has no {}", from, kDatabase));
+  }
+  const std::string target = WithoutSlash(to);
+  const std::string partial = target + ".partial";
+  RETURN_IF_ERROR(CheckTarget(target));
+  RETURN_IF_ERROR(RemovePartial(partial));
+  absl::StatusOr<CopiedStore> copied = StoreCopy(WithoutSlash(from), partial, progress).Run();
+  if (copied.ok() && rename(partial.c_str(), target.c_str()) != 0) {
+    copied = absl::ErrnoToStatus(errno, target + ": cannot put the copy in place");
+  }
+  if (copied.ok()) {
+    const fs::path parent = fs::path(target).parent_path();
+    if (absl::Status status = Sync(parent.empty() ? "." : parent.string()); !status.ok()) return status;
+  } else {
+    RemovePartial(partial).IgnoreError();
+  }
+  return copied;
+}
+
+}  // namespace tributary::store
