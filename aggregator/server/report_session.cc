@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/wire/hello.h"
+#include "core/wire/node_status.h"
 
 namespace tributary::server {
 namespace {
@@ -70,7 +71,8 @@ std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& reques
   }
   unanswered_ += static_cast<std::uint64_t>(request.frames_size());
   record.acknowledged_sequence.store(answer_.acknowledged_sequence(), std::memory_order_relaxed);
-  record.dropped_frames.store(request.dropped_frames(), std::memory_order_relaxed);
+  record.dropped_frames.store(std::min(request.dropped_frames(), wire::kMostStatusCount),
+                              std::memory_order_relaxed);
   if (request.frames_size() > 0) record.last_frame_unix_ns.store(now.unix_ns, std::memory_order_relaxed);
   if (request.has_status()) record.TakeStatus(request.status(), now.unix_ns);
   return std::nullopt;

@@ -1,5 +1,6 @@
 #include "core/wire/node_status.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -27,9 +28,9 @@ v1::NodeStatus BoundedStatus(const v1::NodeStatus& said) {
   v1::NodeStatus status;
   status.set_version(Shown(said.version()));
   status.set_started_unix_ns(said.started_unix_ns());
-  status.set_offered_frames(said.offered_frames());
-  status.set_held_frames(said.held_frames());
-  status.set_held_bytes(said.held_bytes());
+  status.set_offered_frames(std::min(said.offered_frames(), kMostStatusCount));
+  status.set_held_frames(std::min(said.held_frames(), kMostStatusCount));
+  status.set_held_bytes(std::min(said.held_bytes(), kMostStatusCount));
   status.set_xclbin_uuid(Shown(said.xclbin_uuid()));
   for (const v1::Sensor& sensor : said.sensors()) {
     if (static_cast<std::size_t>(status.sensors_size()) == kMostSensors) break;

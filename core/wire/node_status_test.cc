@@ -29,6 +29,9 @@ TEST(NodeStatusTest, KeepsWhatANodeSays) {
 TEST(NodeStatusTest, BoundsNumbersAndTextsOfAHostileOne) {
   v1::NodeStatus said;
   said.set_version(std::string(1 << 20, 'v'));
+  said.set_offered_frames(UINT64_MAX);
+  said.set_held_frames(UINT64_MAX);
+  said.set_held_bytes(UINT64_MAX);
   said.set_last_error("a\nb\x1b[2J\xff");
   // 255 letters, then one of two bytes.
   said.set_xclbin_uuid(std::string(kMostStatusText - 1, 'x') + "\xc3\xa4");
@@ -40,6 +43,9 @@ TEST(NodeStatusTest, BoundsNumbersAndTextsOfAHostileOne) {
   }
   const v1::NodeStatus kept = BoundedStatus(said);
   EXPECT_EQ(kept.version().size(), kMostStatusText);
+  EXPECT_EQ(kept.offered_frames(), kMostStatusCount);
+  EXPECT_EQ(kept.held_frames(), kMostStatusCount);
+  EXPECT_EQ(kept.held_bytes(), kMostStatusCount);
   EXPECT_EQ(kept.last_error().find('\n'), std::string::npos);
   EXPECT_EQ(kept.last_error().find('\x1b'), std::string::npos);
   EXPECT_LE(kept.xclbin_uuid().size(), kMostStatusText);
