@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ namespace fs = std::filesystem;
 
 // Looks at the database, each after a file of the one before had gone.
 constexpr int kLooks = 100;
+// Below the usual limit of 1,024 descriptors.
+constexpr std::size_t kOpenAtOnce = 512;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 absl::Status Sync(const std::string& path) {
@@ -48,24 +51,36 @@ std::map<std::string, std::uint64_t> FilesOf(const std::vector<FileFacts>& parts
   return files;
 }
 
+// A file of the store and how many of its bytes the database names. An open one stays readable when a round
+// removes it.
+struct NamedFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  Descriptor descriptor{-1};
+};
+
 // False: the file has gone.
-absl::StatusOr<bool> CopyFile(const std::string& from, const std::string& to, const std::string& name,
-                              std::uint64_t bytes) {
-  const std::string path = from + "/" + name;
-  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!source.open() && errno == ENOENT) return false;
-  if (!source.open()) return absl::ErrnoToStatus(errno, path + ": cannot open");
-  ASSIGN_OR_RETURN(DurableFile copy, DurableFile::Create(to, name, {}));
-  std::string piece(std::min<std::uint64_t>(bytes, kPieceBytes), '\0');
-  for (std::uint64_t left = bytes; left > 0;) {
-    const ssize_t got = read(source.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
+absl::StatusOr<bool> Open(const std::string& from, NamedFile& file) {
+  const std::string path = from + "/" + file.name;
+  file.descriptor = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.descriptor.open()) return true;
+  if (errno == ENOENT) return false;
+  return absl::ErrnoToStatus(errno, path + ": cannot open");
+}
+
+absl::Status Copy(const std::string& from, const NamedFile& file, const std::string& to) {
+  const std::string path = from + "/" + file.name;
+  ASSIGN_OR_RETURN(DurableFile copy, DurableFile::Create(to, file.name, {}));
+  std::string piece(std::min<std::uint64_t>(file.bytes, kPieceBytes), '\0');
+  for (std::uint64_t left = file.bytes; left > 0;) {
+    const ssize_t got =
+        read(file.descriptor.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
     if (got < 0) return absl::ErrnoToStatus(errno, path + ": cannot read");
     if (got == 0) return absl::DataLossError(path + ": is shorter than the store says");
     RETURN_IF_ERROR(copy.Append({piece.data(), static_cast<std::size_t>(got)}));
     left -= static_cast<std::uint64_t>(got);
   }
-  RETURN_IF_ERROR(copy.Commit());
-  return true;
+  return copy.Commit();
 }
 
 // What the copy's own checksum says of it; `from` is what the message blames.
@@ -139,7 +154,6 @@ class StoreCopy {
     unlink(path.c_str());
     RETURN_IF_ERROR(source.Execute("VACUUM INTO ?", std::string_view(path)));
     if (chmod(path.c_str(), 0600) != 0) return absl::ErrnoToStatus(errno, path);
-    RETURN_IF_ERROR(Sync(path));
     ASSIGN_OR_RETURN(Database copy, Database::OpenToCheck(path));
     ASSIGN_OR_RETURN(const bool has_tables, HasTables(copy));
     if (!has_tables) return absl::NotFoundError(from_ + ": is no store: its database is empty");
@@ -162,12 +176,25 @@ class StoreCopy {
       unlink((partial_ + "/" + each->first).c_str());
       each = had_.erase(each);
     }
+    std::vector<NamedFile> missing;
     for (const auto& [name, bytes] : files) {
       // A log may have grown.
       if (const auto found = had_.find(name); found != had_.end() && found->second >= bytes) continue;
-      ASSIGN_OR_RETURN(const bool came, CopyFile(from_, partial_, name, bytes));
-      if (!came) return GoneForGood(name) ? Missing(name) : absl::StatusOr<bool>(false);
-      had_[name] = bytes;
+      missing.push_back({.name = name, .bytes = bytes});
+    }
+    // Opened before the first is copied: a copy takes longer than a short round.
+    for (NamedFile& each : std::span(missing).first(std::min(missing.size(), kOpenAtOnce))) {
+      ASSIGN_OR_RETURN(const bool there, Open(from_, each));
+      if (!there) return Gone(each.name);
+    }
+    for (NamedFile& each : missing) {
+      if (!each.descriptor.open()) {
+        ASSIGN_OR_RETURN(const bool there, Open(from_, each));
+        if (!there) return Gone(each.name);
+      }
+      RETURN_IF_ERROR(Copy(from_, each, partial_));
+      each.descriptor.Close();
+      had_[each.name] = each.bytes;
       if (progress_) progress_(had_.size(), files.size());
     }
     return true;
@@ -185,14 +212,12 @@ class StoreCopy {
     return absl::DataLossError(fmt::format("\"{}\": is no name of a store's file", runtime::Printable(name)));
   }
 
-  // The last look had named it, too, and had not found it either: nobody has removed it meanwhile.
-  bool GoneForGood(const std::string& name) {
-    const bool again = gone_ == name && ++gone_looks_ >= 3;
-    if (gone_ != name) gone_looks_ = 0;
+  // False: look again. After some looks that all named it and did not find it, nobody is removing it
+  // meanwhile.
+  absl::StatusOr<bool> Gone(const std::string& name) {
+    gone_looks_ = gone_ == name ? gone_looks_ + 1 : 0;
     gone_ = name;
-    return again;
-  }
-  absl::Status Missing(const std::string& name) const {
+    if (gone_looks_ < 3) return false;
     return absl::DataLossError(fmt::format("{}/{}: is missing, and the store names it", from_, name));
   }
 
@@ -202,8 +227,9 @@ class StoreCopy {
     copied_.files = had_.size();
     copied_.bytes = fs::file_size(Part(kDatabase), error);
     for (const auto& [name, bytes] : had_) copied_.bytes += bytes;
-    for (const std::string& folder : {Part(kModels), Part(kSubmissions), partial_})
-      RETURN_IF_ERROR(Sync(folder));
+    for (const std::string& path : {Part(kDatabase), Part(kModels), Part(kSubmissions), partial_}) {
+      RETURN_IF_ERROR(Sync(path));
+    }
     return absl::OkStatus();
   }
 

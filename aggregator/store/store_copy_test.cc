@@ -79,23 +79,27 @@ TEST_F(StoreCopyTest, IsOfOneMomentWhileRoundsEnd) {
   Fill();
   std::atomic<bool> over = false;
   std::atomic<std::uint32_t> rounds = 1;
+  absl::Status kept;
   std::jthread aggregator([&] {
-    while (!over) {
-      ASSERT_TRUE(CommitRound(rounds + 1, 1).ok());
+    while (!over && kept.ok()) {
+      kept = CommitRound(rounds + 1, 1);
+      for (const char* node : {"a", "b"}) kept.Update(Submit(node));
       ++rounds;
-      for (const char* node : {"a", "b"}) ASSERT_TRUE(Submit(node).ok());
     }
+    over = true;
   });
   std::vector<std::string> copies;
-  for (int i = 0; i < 5; ++i) {
+  absl::Status copied;
+  for (int i = 0; i < 5 && copied.ok(); ++i) {
     const std::uint32_t before = rounds;
     copies.push_back(copy_ + std::to_string(i));
-    const auto copied = CopyStore(folder_, copies.back());
-    ASSERT_TRUE(copied.ok()) << copied.status();
-    while (rounds < before + 2) std::this_thread::yield();
+    copied = CopyStore(folder_, copies.back()).status();
+    while (!over && rounds < before + 2) std::this_thread::yield();
   }
   over = true;
   aggregator.join();
+  ASSERT_TRUE(copied.ok()) << copied;
+  ASSERT_TRUE(kept.ok()) << kept;
   store_.reset();
   for (const std::string& each : copies) {
     const std::string state = StateOf(each);

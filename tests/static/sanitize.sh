@@ -9,7 +9,9 @@ deploy/build.sh "$preset" "$@"
 for binary in "$@"; do
   printf '%s: ' "$binary"
   log=build/$preset/$binary.log
-  "build/$preset/bin/$binary" --gtest_brief=1 >"$log" 2>&1 || {
+  timeout 900 "build/$preset/bin/$binary" >"$log" 2>&1 || {
+    status=$?
+    [ $status != 124 ] || echo "no end after 15 minutes; the last lines name the test that hangs"
     tail -n 60 "$log"
     exit 1
   }
