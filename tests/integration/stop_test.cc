@@ -67,7 +67,7 @@ TEST(StopTest, ANodeThatIsRefusedSaysSoAndHowManyFramesItDrops) {
   ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
   NodeProcess node(folder, "east", aggregator.ingest_port());
   ASSERT_TRUE(WaitFor([&] { return node.process().Log().find("refuses this node") != std::string::npos; }));
-  ASSERT_TRUE(WaitFor([&] { return MetricValue(node.Metrics(), "tributary_uplink_spool_frames") > 0; }));
+  ASSERT_TRUE(WaitFor([&] { return MetricValue(node.Metrics(), "tributary_uplink_spool_frames") > 2; }));
   node.process().Signal(SIGTERM);
   EXPECT_EQ(node.process().Wait(kStopTime), 0) << node.process().Log();
   const nlohmann::json summary = nlohmann::json::parse(ReadText(node.summary_path()), nullptr, false);
