@@ -33,9 +33,10 @@ async function signIn(page, token) {
   await page.waitForSelector('text=This aggregator asks who you are', { state: 'detached' });
 }
 
-// Presses a button of the page, reads what the question says, and confirms.
+// Presses a button of the page, reads what the question says, and confirms. The whole name is asked for:
+// "Roll back to round 1" is also the beginning of "Roll back to round 12", which stands above it.
 async function confirm(page, button, verb) {
-  await page.getByRole('button', { name: button, exact: false }).first().click();
+  await page.getByRole('button', { name: button, exact: true }).first().click();
   await page.waitForSelector(DIALOG);
   const said = await page.locator(`${DIALOG} p`).textContent();
   await page.locator(DIALOG).getByRole('button', { name: verb }).click();
@@ -68,7 +69,7 @@ export function operationsTests(browser) {
     await page.waitForSelector('text=has no fault');
     await page.getByRole('button', { name: 'Start' }).click();
     await page.waitForURL(/learning\/letters$/);
-    await until('two rounds are done', async () => (await run('letters')).committed_rounds >= 2, 60_000);
+    await until('a dozen rounds are done', async () => (await run('letters')).committed_rounds >= 12, 60_000);
 
     assert.match(await confirm(page, 'Pause', 'Pause the run'), /ends at its deadline, then letters starts no other/);
     await stateBecomes('letters', 'PAUSED');
@@ -77,7 +78,7 @@ export function operationsTests(browser) {
     await confirm(page, 'Pause', 'Pause the run');
     await stateBecomes('letters', 'PAUSED');
     await page.waitForSelector('[aria-label="Models"] tbody tr:nth-child(3)');
-    assert.match(await confirm(page, 'Roll back to round 1', 'Roll back'), /next round starts from the model after round 1/);
+    assert.match(await confirm(page, 'Roll back to round 1', 'Roll back'), /next round starts from the model after round 1\b/);
     await until('the first model is current', async () => {
       const { models } = await setup.get('api/v1/models?run=letters', { Authorization: `Bearer ${setup.tokens.wall}` });
       return models.find((model) => model.current).round === 1;
