@@ -141,6 +141,35 @@ def partition(options):
     return outcome
 
 
+def spooled(options):
+    """The same partition over lossy links, with the small spool on both boards and a folder each: nothing may be lost."""
+    bad = Impairment(loss=0.05, delay_ms=20, jitter_ms=10)
+    cut_s = options.seconds(30, 6)
+    bed, site, outcome = begun(options, "spooled", 4, bad, late="revise")
+    with bed.closing(outcome):
+        folders = [f'spool_frames = 300\nspool_dir = "{bed.scratch}/spool-{board}"\nresend_hz = 1000.0' for board in (0, 1)]
+        nodes = [bed.panel_node(board, site, uplink=folders[board] if board < 2 else "") for board in range(4)]
+        bed.wait_for_sources(SOURCES)
+        bed.star.set_all(bad)
+        watch = bed.watch("lab", cut_s + 10)
+        time.sleep(2)
+        for board in (0, 1):
+            bed.star.set(board, CUT)
+        time.sleep(cut_s)
+        on_disk = [node.metrics().total("tributary_uplink_disk_frames") for node in nodes[:2]]
+        for board in (0, 1):
+            bed.star.set(board, bad)
+        recovery(bed, SOURCES[:2], outcome)
+        latency(bed, watch, outcome)
+        closed_account(bed, site, nodes, outcome)
+        outcome.notes.append(f"frames on the disks when the links healed: {on_disk[0]:.0f} and {on_disk[1]:.0f}")
+        if outcome.tuples.dropped or outcome.tuples.refused:
+            outcome.faults.append(f"{outcome.tuples.dropped} tuples were dropped and {outcome.tuples.refused} refused, although the disks had room")
+        if min(on_disk) < 100 * (cut_s - 4):
+            outcome.faults.append("fewer frames on the disks than the outage made: the scenario tests nothing")
+    return outcome
+
+
 def reboot(options):
     """A board loses its power: its link and its node end at once, without a farewell. It comes back after three seconds."""
     delayed = Impairment(delay_ms=20, jitter_ms=10)

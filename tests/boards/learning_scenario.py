@@ -24,8 +24,8 @@ encoding = "int8"
 """
 
 
-def digest_of_run(bed, rounds, impairment, cut):
-    """The SHA-256 of the parameters after the last round. With `cut`, a node is cut off for a while in the middle."""
+def digest_of_run(bed, rounds, impairment, cut_s):
+    """The SHA-256 of the parameters after the last round. With `cut_s`, a node is cut off for that long in the middle."""
     bed.aggregator(f'[federation]\nstore = "{bed.scratch}/store"\n')
     nodes = [bed.node(number, f"learner-{number}", f'[federation]\nimages = "glyphs"\nglyphs = 120\nshards = {NODES}\nshard_index = {number}\n')
              for number in range(NODES)]
@@ -40,10 +40,10 @@ def digest_of_run(bed, rounds, impairment, cut):
     def committed(count):
         return lambda: shown().get("committed_rounds", 0) >= count
 
-    if cut:
+    if cut_s:
         wait_for("half of the rounds", committed(rounds // 2), 120)
         bed.star.set(0, CUT)
-        time.sleep(6)
+        time.sleep(cut_s)
         bed.star.set(0, impairment)
     wait_for("all rounds", committed(rounds), 120)
     bed.star.set_all(CLEAN)
@@ -53,7 +53,8 @@ def digest_of_run(bed, rounds, impairment, cut):
 
 
 def learning(options):
-    outcome = Outcome("learning", f"{BAD}; one node cut for 6 s", NODES)
+    cut_s = options.seconds(30, 6)
+    outcome = Outcome("learning", f"{BAD}; one node cut for {cut_s} s", NODES)
     rounds = int(options.seconds(20, 6))
     digests = {}
     for name, impairment in (("clean", CLEAN), ("bad", BAD)):
@@ -61,7 +62,7 @@ def learning(options):
         outcome.link_kind = bed.star.links.kind
         with bed.closing(outcome):
             began = time.monotonic()
-            digests[name], failed, repeated = digest_of_run(bed, rounds, impairment, name == "bad")
+            digests[name], failed, repeated = digest_of_run(bed, rounds, impairment, cut_s if name == "bad" else 0)
             outcome.notes.append(f"{name}: {rounds} rounds in {time.monotonic() - began:.1f} s, {failed} failed rounds, "
                                  f"{repeated} updates sent again, model {digests[name][:16]}")
     if not outcome.faults and digests["clean"] != digests["bad"]:

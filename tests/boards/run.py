@@ -10,14 +10,14 @@ import pathlib
 import sys
 import tempfile
 
-from fusion_scenarios import clock, lossy, narrow, partition, reboot, reordering
+from fusion_scenarios import clock, lossy, narrow, partition, reboot, reordering, spooled
 from learning_scenario import learning
 from links import NotHere
 from namespace import in_own_namespaces
 from report import Outcome, table
 from xrt_scenario import xrt
 
-SCENARIOS = {each.__name__: each for each in (lossy, reordering, narrow, partition, reboot, clock, learning, xrt)}
+SCENARIOS = {each.__name__: each for each in (lossy, reordering, narrow, partition, spooled, reboot, clock, learning, xrt)}
 NEEDS_CLOCK_SHIFT = "clock"
 
 
