@@ -12,6 +12,14 @@
 namespace tributary::fpga {
 namespace {
 
+// 113 bits of precision, which is long double's on arm64.
+#if defined(__SIZEOF_FLOAT128__)
+__extension__ using Wide = __float128;
+#else
+using Wide = long double;
+static_assert(std::numeric_limits<Wide>::digits == 113);
+#endif
+
 struct Reference {
   double x, y, l11, l21, l22;
   double deviation_y;  // marginal; that of x is l11
@@ -20,7 +28,6 @@ struct Reference {
 // Sum of information matrices and vectors, and its inverse, at a precision that condition numbers of 1e8 do
 // not reach.
 Reference Conflate(const std::vector<FusionTuple>& panels) {
-  __extension__ using Wide = __float128;
   Wide xx = 0, xy = 0, yy = 0, x_vector = 0, y_vector = 0;
   for (const FusionTuple& tuple : panels) {
     const Wide a = 1 / static_cast<Wide>(tuple.l11);

@@ -3,7 +3,7 @@ import type { Site } from '../api/types';
 import { ellipseOf } from './ellipse';
 import { figuresOf } from './figures';
 import { History } from './history';
-import { bytes, count, digest, duration, percent, significant } from './numbers';
+import { bytes, clockTime, count, dateAndTime, digest, duration, percent, significant, tickTime } from './numbers';
 import { gridStep, Scale, widen } from './plan';
 import { hashOf, parseRoute } from './route';
 import { SiteHistory } from './site_history';
@@ -82,6 +82,12 @@ test('an address survives names with every character', () => {
   }
   expect(parseRoute('#/nonsense/%zz').view).toBe('room');
   expect(parseRoute('').name).toBe('');
+});
+
+test('times have 24 hours and dates begin with the year', () => {
+  const evening = new Date(2026, 10, 4, 21, 7, 9).getTime();
+  expect([clockTime(evening), dateAndTime(evening), clockTime(0), dateAndTime(NaN)]).toEqual(['21:07:09', '2026-11-04 21:07', '–', '–']);
+  expect([1000, 60_000, 86_400_000].map((step) => tickTime(evening, step))).toEqual(['21:07:09', '21:07', '2026-11-04']);
 });
 
 test('numbers are short and honest', () => {

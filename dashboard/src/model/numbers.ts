@@ -56,8 +56,24 @@ export function duration(ms: number): string {
   return `${integer(seconds / 86_400)} d`;
 }
 
+// 14:07:09, in the reader's time zone
 export function clockTime(unixMs: number): string {
-  return unixMs > 0 ? new Date(unixMs).toLocaleTimeString() : '–';
+  return unixMs > 0 ? new Date(unixMs).toLocaleTimeString('en-GB') : '–';
+}
+
+// 2026-11-24 14:07, in the reader's time zone
+export function dateAndTime(unixMs: number): string {
+  if (!(unixMs > 0)) return '–';
+  const time = new Date(unixMs);
+  const two = (part: number) => String(part).padStart(2, '0');
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+// A tick of a time axis whose ticks are `stepMs` apart: seconds only where ticks differ by them, dates where they are days apart.
+export function tickTime(unixMs: number, stepMs: number): string {
+  if (stepMs >= 86_400_000) return dateAndTime(unixMs).slice(0, 10);
+  const time = clockTime(unixMs);
+  return stepMs < 60_000 ? time : time.slice(0, 5);
 }
 
 // The first eight digits of a digest, hexadecimal; empty for an empty digest.

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { significant } from '../model/numbers';
+import { clockTime, significant, tickTime } from '../model/numbers';
 import { colours, onTheme, seriesColour } from './theme';
 
 export interface Curve {
@@ -38,9 +38,9 @@ function optionsOf(properties: Properties, width: number): uPlot.Options {
         ? { distr: 3, range: (_, low, high) => [Math.min(low || 0.5, 0.4), Math.max(high || 2, 3)] }
         : range !== undefined ? { range: [range[0], range[1]] } : {},
     },
-    axes: [axis, { ...axis, size: 60, values: (_, splits) => splits.map((value) => (value === null ? '' : significant(value))) }],
+    axes: [{ ...axis, ...(properties.time ? { values: (_: uPlot, ticks: number[], __: number, ___: number, step: number) => ticks.map((tick) => tickTime(1000 * tick, 1000 * step)) } : {}) }, { ...axis, size: 60, values: (_, splits) => splits.map((value) => (value === null ? '' : significant(value))) }],
     series: [
-      properties.time ? {} : { label: 'round' },
+      properties.time ? { label: 'time', value: (_: uPlot, value: number | null) => clockTime(1000 * (value ?? 0)) } : { label: 'round' },
       ...properties.curves.map((curve, i) => ({
         label: curve.label,
         stroke: seriesColour(palette, i),

@@ -1,6 +1,6 @@
 // All that the API has of one node.
 import type { Node, Sensor } from '../../api/types';
-import { bytes, count, digest, duration, integer, milliseconds, real, significant } from '../../model/numbers';
+import { bytes, count, dateAndTime, digest, duration, integer, milliseconds, real, significant } from '../../model/numbers';
 
 function reading(sensor: Sensor): string {
   const unit = sensor.kind === 'SENSOR_KIND_TEMPERATURE' ? ' °C' : sensor.kind === 'SENSOR_KIND_POWER' ? ' W' : '';
@@ -14,7 +14,7 @@ function factsOf(node: Node, nowMs: number): [string, string][] {
   if (node.model_sha256 !== '') facts.push(['SHA-256 of its parameters', digest(node.model_sha256)]);
   if (node.identity !== '') facts.push(['name on its certificate', node.identity]);
   const expires = milliseconds(node.certificate_expires_unix_ns);
-  if (expires > 0) facts.push(['certificate expires', new Date(expires).toLocaleString()]);
+  if (expires > 0) facts.push(['certificate expires', dateAndTime(expires)]);
   for (const each of node.learns) {
     facts.push([each.run === '' ? 'learning' : `run ${each.run}`,
       `${integer(count(each.sample_count))} samples, ${integer(count(each.accepted_updates))} updates accepted, ${integer(count(each.refused_updates))} refused, ${integer(count(each.dropped_rounds))} rounds missed`]);

@@ -5,7 +5,7 @@ import { rollBack } from '../../api/operations';
 import { Poll, usePoll } from '../../api/poll';
 import { useOperator } from '../../api/session';
 import type { ListModelsResponse, Model, Run } from '../../api/types';
-import { bytes, clockTime, count, digest, milliseconds } from '../../model/numbers';
+import { bytes, count, dateAndTime, digest, milliseconds } from '../../model/numbers';
 import { Confirm } from '../../ui/confirm';
 import { Notice, Scrolling } from '../../ui/parts';
 
@@ -18,7 +18,7 @@ function Row({ run, model, operator, ask }: { run: Run; model: Model; operator: 
   return (
     <tr class={model.current ? 'chosen' : ''}>
       <th scope="row">{model.round === 0 ? 'initial' : model.round}</th>
-      <td>{clockTime(milliseconds(model.created_unix_ns))}</td>
+      <td>{dateAndTime(milliseconds(model.created_unix_ns))}</td>
       <td><code>{name.slice(0, 16)}…</code></td>
       <td class="number">{bytes(count(model.file_bytes))}</td>
       <td>

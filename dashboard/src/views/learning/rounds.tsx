@@ -1,6 +1,6 @@
 // The rounds of a run, as curves and as a table.
 import type { Round } from '../../api/types';
-import { bytes, clockTime, count, duration, milliseconds, real, shortDigest, significant } from '../../model/numbers';
+import { bytes, count, dateAndTime, duration, milliseconds, real, shortDigest, significant } from '../../model/numbers';
 import { curve, judged, probe } from '../../model/runs';
 import { Chart } from '../../ui/chart';
 import { Scrolling } from '../../ui/parts';
@@ -82,7 +82,7 @@ export function Rounds({ history }: { history: readonly Round[] }) {
           {history.slice(-SHOWN).reverse().map((round) => (
             <tr>
               <th scope="row">{round.round}</th>
-              <td>{clockTime(milliseconds(round.ended_unix_ns))}</td>
+              <td>{dateAndTime(milliseconds(round.ended_unix_ns))}</td>
               <td class="number">{duration(milliseconds(round.ended_unix_ns) - milliseconds(round.started_unix_ns))}</td>
               <td class="number">{round.accepted} of {round.asked}</td>
               <Trouble number={round.refused} />
