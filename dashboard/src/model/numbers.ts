@@ -66,7 +66,7 @@ export function dateAndTime(unixMs: number): string {
   if (!(unixMs > 0)) return '–';
   const time = new Date(unixMs);
   const two = (part: number) => String(part).padStart(2, '0');
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${two(time.getHours())}:${two(time.getMinutes())}`;
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clockTime(unixMs).slice(0, 5)}`;
 }
 
 // A tick of a time axis whose ticks are `stepMs` apart: seconds only where ticks differ by them, dates where they are days apart.

@@ -23,6 +23,8 @@ interface Properties {
 
 const HEIGHT_PX = 220;
 
+const timesOf: uPlot.Axis.DynamicValues = (_plot, ticks, _axis, _space, stepS) => ticks.map((tick) => tickTime(1000 * tick, 1000 * stepS));
+
 function optionsOf(properties: Properties, width: number): uPlot.Options {
   const palette = colours();
   const axis = { stroke: palette.faint, grid: { stroke: palette.line, width: 1 }, ticks: { stroke: palette.line, width: 1 } };
@@ -38,7 +40,7 @@ function optionsOf(properties: Properties, width: number): uPlot.Options {
         ? { distr: 3, range: (_, low, high) => [Math.min(low || 0.5, 0.4), Math.max(high || 2, 3)] }
         : range !== undefined ? { range: [range[0], range[1]] } : {},
     },
-    axes: [{ ...axis, ...(properties.time ? { values: (_: uPlot, ticks: number[], __: number, ___: number, step: number) => ticks.map((tick) => tickTime(1000 * tick, 1000 * step)) } : {}) }, { ...axis, size: 60, values: (_, splits) => splits.map((value) => (value === null ? '' : significant(value))) }],
+    axes: [{ ...axis, ...(properties.time ? { values: timesOf } : {}) }, { ...axis, size: 60, values: (_, splits) => splits.map((value) => (value === null ? '' : significant(value))) }],
     series: [
       properties.time ? { label: 'time', value: (_: uPlot, value: number | null) => clockTime(1000 * (value ?? 0)) } : { label: 'round' },
       ...properties.curves.map((curve, i) => ({
