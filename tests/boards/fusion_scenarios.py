@@ -117,40 +117,18 @@ def narrow(options):
     return outcome
 
 
-def partition(options):
-    """Two of four boards are cut off; late frames are fused in afterwards. One of the two has too small a spool for that."""
-    delayed = Impairment(delay_ms=20, jitter_ms=10)
-    cut_s = options.seconds(30, 6)
-    bed, site, outcome = begun(options, "partition", 4, delayed, late="revise")
-    with bed.closing(outcome):
-        nodes = [bed.panel_node(board, site, uplink="spool_frames = 300" if board == 1 else "") for board in range(4)]
-        bed.wait_for_sources(SOURCES)
-        bed.star.set_all(delayed)
-        watch = bed.watch("lab", cut_s + 10)
-        time.sleep(2)
-        for board in (0, 1):
-            bed.star.set(board, CUT)
-        time.sleep(cut_s)
-        for board in (0, 1):
-            bed.star.set(board, delayed)
-        recovery(bed, SOURCES[:2], outcome)
-        latency(bed, watch, outcome)
-        closed_account(bed, site, nodes, outcome, may_count_twice=(SOURCES[1],))
-        if not outcome.tuples.dropped:
-            outcome.faults.append("the small spool has dropped nothing: the scenario tests nothing")
-    return outcome
+def two_cut_off(options, scenario, impairment, uplink, may_count_twice=()):
+    """Two of four boards are cut off; late frames are fused in afterwards. The outcome, and the frames on their disks as the links heal.
 
-
-def spooled(options):
-    """The same partition over lossy links, with the small spool on both boards and a folder each: nothing may be lost."""
-    bad = Impairment(loss=0.05, delay_ms=20, jitter_ms=10)
+    `uplink(bed, board)`: further keys of that table.
+    """
     cut_s = options.seconds(30, 6)
-    bed, site, outcome = begun(options, "spooled", 4, bad, late="revise")
+    bed, site, outcome = begun(options, scenario, 4, impairment, late="revise")
+    on_disk = []
     with bed.closing(outcome):
-        folders = [f'spool_frames = 300\nspool_dir = "{bed.scratch}/spool-{board}"\nresend_hz = 1000.0' for board in (0, 1)]
-        nodes = [bed.panel_node(board, site, uplink=folders[board] if board < 2 else "") for board in range(4)]
+        nodes = [bed.panel_node(board, site, uplink=uplink(bed, board)) for board in range(4)]
         bed.wait_for_sources(SOURCES)
-        bed.star.set_all(bad)
+        bed.star.set_all(impairment)
         watch = bed.watch("lab", cut_s + 10)
         time.sleep(2)
         for board in (0, 1):
@@ -158,15 +136,36 @@ def spooled(options):
         time.sleep(cut_s)
         on_disk = [node.metrics().total("tributary_uplink_disk_frames") for node in nodes[:2]]
         for board in (0, 1):
-            bed.star.set(board, bad)
+            bed.star.set(board, impairment)
         recovery(bed, SOURCES[:2], outcome)
         latency(bed, watch, outcome)
-        closed_account(bed, site, nodes, outcome)
-        outcome.notes.append(f"frames on the disks when the links healed: {on_disk[0]:.0f} and {on_disk[1]:.0f}")
-        if outcome.tuples.dropped or outcome.tuples.refused:
-            outcome.faults.append(f"{outcome.tuples.dropped} tuples were dropped and {outcome.tuples.refused} refused, although the disks had room")
-        if min(on_disk) < 100 * (cut_s - 4):
-            outcome.faults.append("fewer frames on the disks than the outage made: the scenario tests nothing")
+        closed_account(bed, site, nodes, outcome, may_count_twice)
+        outcome.seconds = cut_s
+    return outcome, on_disk
+
+
+def partition(options):
+    """One of the two boards has too small a spool for the outage."""
+    outcome, _ = two_cut_off(options, "partition", Impairment(delay_ms=20, jitter_ms=10),
+                             lambda bed, board: "spool_frames = 300" if board == 1 else "", may_count_twice=(SOURCES[1],))
+    if outcome.tuples and not outcome.tuples.dropped:
+        outcome.faults.append("the small spool has dropped nothing: the scenario tests nothing")
+    return outcome
+
+
+def spooled(options):
+    """Both boards have the small spool, and a folder; their links are lossy besides. Nothing may be lost."""
+    def folder(bed, board):
+        return f'spool_frames = 300\nspool_dir = "{bed.scratch}/spool-{board}"\nresend_hz = 1000.0' if board < 2 else ""
+
+    outcome, on_disk = two_cut_off(options, "spooled", Impairment(loss=0.05, delay_ms=20, jitter_ms=10), folder)
+    if not outcome.tuples:
+        return outcome
+    outcome.notes.append(f"frames on the disks when the links healed: {on_disk[0]:.0f} and {on_disk[1]:.0f}")
+    if outcome.tuples.dropped or outcome.tuples.refused:
+        outcome.faults.append(f"{outcome.tuples.dropped} tuples were dropped and {outcome.tuples.refused} refused, although the disks had room")
+    if min(on_disk) < 100 * (outcome.seconds - 4):
+        outcome.faults.append("fewer frames on the disks than the outage made: the scenario tests nothing")
     return outcome
 
 
