@@ -68,6 +68,36 @@ fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::Slo
   return tuning;
 }
 
+// After the plan has been read: it says where the sources stand.
+void ReadCalibration(const config::ConfigSection& site, const publish::SiteAccount& account,
+                     fusion::SiteConfig& fusion) {
+  fusion::CalibrationTuning& tuning = fusion.tuning.calibration;
+  const config::ConfigSection table = site.Section("calibration");
+  if (fusion.dimension == 2) tuning.mode = fusion::CalibrationMode::kObserve;
+  table.Choose(
+      "mode", tuning.mode, {"off", "observe", "correct"},
+      config::Hot("the sources judge each other: how sure each should be, and how far its mounting is off. "
+                  "correct: tuples are corrected before they are fused; for sites of two dimensions"));
+  table.Read("window_s", tuning.window_s, {1, 86'400},
+             config::Hot("an observation counts e times less after so long"));
+  table.Read("shift_m", tuning.shift_m, {1e-4, 100},
+             config::Hot("how far the sources' true places are from those of the plan: standard deviation"));
+  table.Read(
+      "turn_deg", tuning.turn_deg, {0.01, 45},
+      config::Hot("how far the sources' true directions are from those of their nodes' files: standard "
+                  "deviation"));
+  if (tuning.mode != fusion::CalibrationMode::kOff && fusion.dimension != 2) {
+    table.Fault("mode", "only sites of two dimensions can be calibrated");
+  }
+  if (!account.room) return;
+  tuning.places.assign(fusion.leaves.size(), {});
+  for (const v1::RoomPanel& panel : account.room->panels()) {
+    const auto leaf = std::ranges::find(fusion.leaves, panel.source());
+    if (leaf == fusion.leaves.end()) continue;
+    tuning.places[static_cast<std::size_t>(leaf - fusion.leaves.begin())] = {panel.x_m(), panel.y_m()};
+  }
+}
+
 estimate::SlotLength ReadSlot(const config::ConfigSection& site) {
   double slot_ms = estimate::SlotLength().ms();
   site.Read(
@@ -153,6 +183,7 @@ SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   site.model_sha256 = ReadDigest(section);
   site.owners = ReadOwners(section, fusion.leaves, tls);
   site.account = ReadAccount(section, fusion);
+  ReadCalibration(section, site.account, fusion);
   // What single keys cannot tell.
   for (const auto& [key, fault] : fusion::FaultsOf(fusion)) section.Fault(key, fault);
   return site;

@@ -338,6 +338,8 @@ std::vector<SourceStatus> FusionEngine::sources() const {
   for (SourceHandle handle = 0; handle < sources_.size(); ++handle) {
     all.push_back(sources_[handle].status);
     all.back().consistency = fusion_->consistency(handle);
+    const std::vector<std::uint16_t>& leaves = sources_[handle].leaf_indices;
+    if (leaves.size() == 1) all.back().calibration = fusion_->CalibrationOf(leaves.front());
   }
   return all;
 }

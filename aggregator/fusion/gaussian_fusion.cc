@@ -66,18 +66,24 @@ void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::Fus
 
 GaussianFusion::GaussianFusion(const SiteConfig& site)
     : dimension_(site.dimension), monitor_(site.dimension), rows_(site) {
+  if (dimension_ == 2) calibration_.emplace(site);
   Configure(site.tuning);
 }
 
 void GaussianFusion::Configure(const FusionTuning& tuning) {
   method_ = tuning.method;
+  if (calibration_) calibration_->Configure(tuning.calibration);
   gate_.reset();
   if (tuning.gate_probability)
     gate_ = estimate::ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
 }
 
-bool GaussianFusion::Load(const estimate::TupleFrame& frame, const SourceEntry&, SlotInput& input) {
-  if (dimension_ == 2) return input.planes.Load(frame.means, frame.cholesky);
+bool GaussianFusion::Load(const estimate::TupleFrame& frame, const SourceEntry& source, SlotInput& input) {
+  if (dimension_ == 2) {
+    if (!input.planes.Load(frame.means, frame.cholesky)) return false;
+    if (source.leaf_indices.size() == 1) calibration_->Correct(source.leaf_indices.front(), input.planes);
+    return true;
+  }
   input.means = frame.means;
   input.cholesky = frame.cholesky;
   return estimate::ValidTuples(dimension_, frame.means, frame.cholesky);
@@ -102,6 +108,7 @@ const SlotTally& GaussianFusion::Fuse(std::span<SlotInput> inputs, estimate::Fus
   } else {
     FuseEach<3>(inputs, out);
   }
+  if (calibration_) calibration_->Look(out.epoch, inputs, rows_);
   for (SlotInput& input : inputs) input.fused_before = true;
   return tally_;
 }

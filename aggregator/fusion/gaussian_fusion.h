@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregator/fusion/consistency_monitor.h"
+#include "aggregator/fusion/site_calibration.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_fusion.h"
 #include "aggregator/fusion/slot_ring.h"
@@ -28,6 +29,9 @@ class GaussianFusion final : public SlotFusion {
   const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) override;
   void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
                estimate::SubjectTuples& to) const override;
+  std::optional<LeafCalibration> CalibrationOf(std::size_t leaf) const override {
+    return calibration_ ? calibration_->Of(leaf) : std::nullopt;
+  }
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
   void Forget(std::uint32_t source) override { monitor_.Forget(source); }
 
@@ -50,6 +54,7 @@ class GaussianFusion final : public SlotFusion {
 
   const std::uint32_t dimension_;
   ConsistencyMonitor monitor_;
+  std::optional<SiteCalibration> calibration_;  // in two dimensions
   FusionMethod method_ = FusionMethod::kProduct;
   std::optional<double> gate_;  // chi-square quantile
 

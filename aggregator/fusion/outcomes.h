@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,18 @@ struct FusionCounters {
   std::uint64_t open_slots = 0;         // now
 };
 
+// What a source needs to agree with the others: the opposite of its mounting's error, and a factor for what
+// it claims.
+struct LeafCalibration {
+  bool corrected = false;  // false: its tuples are fused as sent
+  double scale = 1;        // of the standard deviation
+  std::array<double, 2> shift_m = {};
+  std::array<double, 2> shift_deviation_m = {};
+  double turn_deg = 0;  // counter-clockwise, about its place
+  double turn_deviation_deg = 0;
+  double observations = 0;  // tuples that count
+};
+
 // The counts of one source.
 struct SourceStatus {
   std::string name;
@@ -78,6 +91,8 @@ struct SourceStatus {
   // dimension, or of the surprise: about 1 for a consistent source, larger for one that claims too much or
   // drifts. 0 until measured.
   double consistency = 0;
+  // Of a source that is one leaf, where the site calibrates.
+  std::optional<LeafCalibration> calibration = {};
 };
 
 // The counts of one leaf.

@@ -1,6 +1,7 @@
 // The settings of one site, and sets of its leaves.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,21 @@ enum class FusionMethod {
   kIntersection,  // covariance intersection or log-linear pool: their correlation is unknown
 };
 
+enum class CalibrationMode {
+  kOff,
+  kObserve,  // says how far the sources are off, and corrects nothing
+  kCorrect,
+};
+
+// How the sources' uncertainties and mountings are judged by each other (core/estimate/source_calibration.h).
+struct CalibrationTuning {
+  CalibrationMode mode = CalibrationMode::kOff;
+  double window_s = 30;   // an observation counts e times less after so long
+  double shift_m = 0.02;  // how sure the plan is of the sources' places and directions: standard deviations
+  double turn_deg = 2;
+  std::vector<std::array<double, 2>> places = {};  // [leaves] x, y of each source, m; empty: not known
+};
+
 // Settings that may change while the engine runs.
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame, or after it began if that is later.
@@ -56,6 +72,7 @@ struct FusionTuning {
   // wrong.
   std::optional<double> gate_probability;
   bool track = false;  // a constant-velocity track of each subject
+  CalibrationTuning calibration;
 };
 
 struct SiteConfig {

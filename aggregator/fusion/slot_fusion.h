@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "aggregator/fusion/contribution.h"
+#include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/source_table.h"
@@ -75,6 +77,8 @@ class SlotFusion {
   virtual void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
                        estimate::SubjectTuples& to) const = 0;
 
+  // As SourceStatus::calibration.
+  virtual std::optional<LeafCalibration> CalibrationOf(std::size_t) const { return std::nullopt; }
   // As SourceStatus::consistency.
   virtual double consistency(std::uint32_t source) const = 0;
   // The number now belongs to another source.

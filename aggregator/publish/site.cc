@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -72,6 +73,18 @@ void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabe
                 "Mean normalised innovation squared by dimension, or mean surprise of class probabilities; 1 "
                 "for a consistent source, more for one that claims too much.",
                 labels, source.consistency);
+  if (source.calibration) {
+    reading.Gauge("tributary_source_scale",
+                  "How many times as large as it claims this source's standard deviation is, by the others.",
+                  labels, source.calibration->scale);
+    reading.Gauge("tributary_source_shift_meters",
+                  "How far this source's positions must move to agree with the others.", labels,
+                  std::hypot(source.calibration->shift_m[0], source.calibration->shift_m[1]));
+    reading.Gauge("tributary_source_turn_degrees",
+                  "How far this source's positions must turn about its place to agree with the others, "
+                  "counter-clockwise.",
+                  labels, source.calibration->turn_deg);
+  }
   reading.Gauge("tributary_source_last_epoch", "The latest epoch of this source.", labels,
                 static_cast<double>(source.last_epoch));
   reading.Gauge("tributary_source_frame_age_seconds",

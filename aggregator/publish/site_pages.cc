@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "aggregator/publish/calibration_finding.h"
 #include "aggregator/publish/geojson.h"
 #include "aggregator/publish/site_flow.h"
 #include "core/http/query.h"
@@ -54,6 +55,21 @@ void SetCounters(const fusion::FusionCounters& from, v1::SiteCounters& to) {
   to.set_open_slots(from.open_slots);
 }
 
+v1::SourceCalibration CalibrationMessage(const fusion::LeafCalibration& from) {
+  v1::SourceCalibration message;
+  message.set_corrected(from.corrected);
+  message.set_scale(from.scale);
+  message.set_shift_x_m(from.shift_m[0]);
+  message.set_shift_y_m(from.shift_m[1]);
+  message.set_shift_x_deviation_m(from.shift_deviation_m[0]);
+  message.set_shift_y_deviation_m(from.shift_deviation_m[1]);
+  message.set_turn_deg(from.turn_deg);
+  message.set_turn_deviation_deg(from.turn_deviation_deg);
+  message.set_observations(from.observations);
+  message.set_finding(CalibrationFinding(from));
+  return message;
+}
+
 v1::Site SiteMessage(const Site& from) {
   const fusion::FusionEngine& engine = from.engine();
   const fusion::SiteConfig& config = engine.config();
@@ -74,6 +90,7 @@ v1::Site SiteMessage(const Site& from) {
     source.set_gated_tuples(each.tuples_gated);
     source.set_last_epoch(each.last_epoch);
     source.set_consistency(each.consistency);
+    if (each.calibration) *source.mutable_calibration() = CalibrationMessage(*each.calibration);
   }
   for (const fusion::LeafStatus& each : engine.leaves()) {
     v1::SiteLeaf& leaf = *site.add_leaves();

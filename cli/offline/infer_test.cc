@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
-#include "core/scene/room_channel.h"
+#include "core/scene/room_examples.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::cli {

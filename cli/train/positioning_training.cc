@@ -40,7 +40,7 @@ constexpr double kInputRangeQuantile = 0.9999;
 enum class Purpose : std::uint64_t { kTraining, kStandardisation, kRanges, kProgress, kCalibration };
 
 scene::RoomExamples ExamplesFor(std::uint64_t seed, Purpose purpose) {
-  return {scene::MixBits(seed, static_cast<std::uint64_t>(purpose))};
+  return {scene::MixBits(seed, static_cast<std::uint64_t>(purpose)), scene::RoomConditions::Drawn()};
 }
 
 // Runs the examples [0, count) of one panel in batches; visit(first index of the batch, size, outputs [size ×
@@ -73,8 +73,7 @@ ErrorFigures Measure(nn::PositioningInference& inference, const scene::RoomExamp
                   const auto& [l11, l21, l22] = position.cholesky;
                   estimate::Gaussian<2> estimate{{position.mean[0], position.mean[1]}, {}};
                   estimate.cholesky << l11, 0, l21, l22;
-                  const scene::RoomPosition truth =
-                      scene::ToPanelFrame(scene::Wall::kSouth, examples.User(first + i));
+                  const scene::RoomPosition truth = examples.Label(first + i, scene::Wall::kSouth);
                   errors.Add(estimate, {truth.x, truth.y});
                 }
               });

@@ -35,9 +35,9 @@ std::future<RoomBatches::Batch> RoomBatches::Draw() {
       const nn::FeatureSpan features(batch.features.data() + i * scene::kChannelFeatures,
                                      scene::kChannelFeatures);
       examples_.Sense(first + i, kTrainingWall, features);
-      nn::AlignPhase(features);
+      nn::AlignPhase(standardisation_.alignment, features);
       nn::Standardise(standardisation_, features);
-      const scene::RoomPosition user = scene::ToPanelFrame(kTrainingWall, examples_.User(first + i));
+      const scene::RoomPosition user = examples_.Label(first + i, kTrainingWall);
       batch.targets[2 * i] = static_cast<float>(user.x);
       batch.targets[2 * i + 1] = static_cast<float>(user.y);
     }
@@ -53,7 +53,7 @@ void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     const nn::FeatureSpan sample(features.data(), scene::kChannelFeatures);
     examples.Sense(i, kTrainingWall, sample);
-    nn::AlignPhase(sample);
+    nn::AlignPhase(network.alignment, sample);
     for (std::size_t f = 0; f < scene::kChannelFeatures; ++f) {
       sum[f] += features[f];
       squares[f] += static_cast<double>(features[f]) * features[f];

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/nn/positioning/positioning_network.h"
-#include "core/scene/room_channel.h"
+#include "core/scene/room_examples.h"
 
 namespace tributary::cli {
 

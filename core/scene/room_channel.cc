@@ -11,35 +11,11 @@
 // clang-format off
 #include "hwy/contrib/math/math-inl.h"
 // clang-format on
-#include "core/scene/gaussian_noise.h"
 
 #ifndef TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
 #define TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
 namespace tributary::scene {
 namespace {
-
-// One ray: from the user or from its mirror image behind a wall, the floor or the ceiling.
-struct Path {
-  float x, y, z;
-  float gain;
-};
-
-constexpr std::size_t kPaths = 6;
-
-// The wall that carries the panel reflects nothing towards it.
-std::array<Path, kPaths> Paths(RoomPosition user) {
-  const float x = static_cast<float>(user.x);
-  const float y = static_cast<float>(user.y);
-  constexpr float kSide = kRoomSideM;
-  constexpr float kHeight = kUserHeightM;
-  constexpr float kGain = kReflection;
-  return {{{x, y, kHeight, 1.0f},
-           {kSide - x, y, kHeight, kGain},
-           {-kSide - x, y, kHeight, kGain},
-           {x, kSide - y, kHeight, kGain},
-           {x, y, -kHeight, kGain},
-           {x, y, static_cast<float>(2 * kRoomHeightM) - kHeight, kGain}}};
-}
 
 // Half-wave array centred on the wall y = -5 m.
 struct AntennaPositions {
@@ -78,7 +54,8 @@ HWY_INLINE void CosSinTurns(D d, V turns, V& cosine, V& sine) {
 // The phase of a subcarrier is that of the one before it, turned by the delay times the spacing. That takes
 // two sines and cosines per path and antenna instead of eight. The rounding error of seven complex products
 // is below 1e-6.
-void ComputeChannel(const Path* paths, const float* antenna_x, const float* antenna_z, float* features) {
+void AddPaths(const RoomPath* paths, std::size_t count, float clock_m, const AntennaPositions& antennas,
+              const AntennaGains& gains, float* features) {
   const hn::CappedTag<float, kPanelAntennas> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
@@ -90,23 +67,27 @@ void ComputeChannel(const Path* paths, const float* antenna_x, const float* ante
   HWY_ALIGN float imaginary[kSubcarriers * kPanelAntennas];
 
   for (std::size_t antenna = 0; antenna < kPanelAntennas; antenna += lanes) {
-    for (std::size_t p = 0; p < kPaths; ++p) {
-      const Path& path = paths[p];
-      const auto dx = hn::Sub(hn::Set(d, path.x), hn::Load(d, antenna_x + antenna));
-      const auto dz = hn::Sub(hn::Set(d, path.z), hn::Load(d, antenna_z + antenna));
+    const auto gain_re = hn::Load(d, gains.real.data() + antenna);
+    const auto gain_im = hn::Load(d, gains.imaginary.data() + antenna);
+    for (std::size_t p = 0; p < count; ++p) {
+      const RoomPath& path = paths[p];
+      const auto dx = hn::Sub(hn::Set(d, path.x), hn::Load(d, antennas.x.data() + antenna));
+      const auto dz = hn::Sub(hn::Set(d, path.z), hn::Load(d, antennas.z.data() + antenna));
       const auto dy = hn::Set(d, path.y - kWallY);
-      const auto distance = hn::Sqrt(hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz))));
-      const auto inverse = hn::Div(hn::Set(d, 1.0f), distance);
-      const auto cos_theta = hn::Max(hn::Mul(dy, inverse), hn::Zero(d));
+      const auto last_m = hn::Sqrt(hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz))));
+      const auto distance = hn::Add(last_m, hn::Set(d, path.before_m));
+      const auto cos_theta = hn::Max(hn::Div(dy, last_m), hn::Zero(d));
       const auto amplitude =
-          hn::Mul(hn::Mul(hn::Set(d, path.gain * static_cast<float>(kReferenceDistanceM)), inverse),
+          hn::Mul(hn::Div(hn::Set(d, path.gain * static_cast<float>(kReferenceDistanceM)), distance),
                   hn::Sqrt(cos_theta));
+      const auto apparent = hn::Add(distance, hn::Set(d, clock_m));
 
       auto re = hn::Zero(d), im = hn::Zero(d), step_re = hn::Zero(d), step_im = hn::Zero(d);
-      CosSinTurns(d, hn::Mul(distance, hn::Set(d, -kFirstTurnsPerM)), re, im);
-      CosSinTurns(d, hn::Mul(distance, hn::Set(d, -kStepTurnsPerM)), step_re, step_im);
-      re = hn::Mul(re, amplitude);
-      im = hn::Mul(im, amplitude);
+      CosSinTurns(d, hn::Mul(apparent, hn::Set(d, -kFirstTurnsPerM)), re, im);
+      CosSinTurns(d, hn::Mul(apparent, hn::Set(d, -kStepTurnsPerM)), step_re, step_im);
+      const auto received_re = hn::Mul(amplitude, hn::NegMulAdd(im, gain_im, hn::Mul(re, gain_re)));
+      im = hn::Mul(amplitude, hn::MulAdd(im, gain_re, hn::Mul(re, gain_im)));
+      re = received_re;
       for (std::size_t k = 0; k < kSubcarriers; ++k) {
         float* out_re = real + k * kPanelAntennas + antenna;
         float* out_im = imaginary + k * kPanelAntennas + antenna;
@@ -138,25 +119,39 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tributary::scene {
 
-HWY_EXPORT(ComputeChannel);
+HWY_EXPORT(AddPaths);
+
+std::array<RoomPath, kMirrorPaths> MirrorPaths(RoomPosition user, double height_m,
+                                               const std::array<double, kMirrorPaths - 1>& reflections) {
+  const float x = static_cast<float>(user.x);
+  const float y = static_cast<float>(user.y);
+  const float z = static_cast<float>(height_m);
+  constexpr float kSide = kRoomSideM;
+  const auto gain = [&reflections](std::size_t surface) { return static_cast<float>(reflections[surface]); };
+  return {{{x, y, z, 1.0f},
+           {kSide - x, y, z, gain(0)},
+           {-kSide - x, y, z, gain(1)},
+           {x, kSide - y, z, gain(2)},
+           {x, y, -z, gain(3)},
+           {x, y, static_cast<float>(2 * kRoomHeightM) - z, gain(4)}}};
+}
+
+AntennaGains::AntennaGains() {
+  real.fill(1.0f);
+  imaginary.fill(0.0f);
+}
+
+void ComputeChannel(std::span<const RoomPath> paths, double clock_m, const AntennaGains& gains,
+                    std::span<float, kChannelFeatures> features) {
+  static const AntennaPositions antennas;
+  HWY_DYNAMIC_DISPATCH(AddPaths)
+  (paths.data(), paths.size(), static_cast<float>(clock_m), antennas, gains, features.data());
+}
 
 void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features) {
-  static const AntennaPositions antennas;
-  HWY_DYNAMIC_DISPATCH(ComputeChannel)
-  (Paths(user).data(), antennas.x.data(), antennas.z.data(), features.data());
-}
-
-RoomPosition RoomExamples::User(std::uint64_t index) const {
-  return {kUserRangeM * (2 * UniformAt(seed, 2 * index) - 1),
-          kUserRangeM * (2 * UniformAt(seed, 2 * index + 1) - 1)};
-}
-
-void RoomExamples::Sense(std::uint64_t index, Wall wall, std::span<float, kChannelFeatures> features) const {
-  constexpr float kDeviationPerPart = static_cast<float>(kNoiseDeviation / std::numbers::sqrt2);
-  ComputeRoomChannel(ToPanelFrame(wall, User(index)), features);
-  std::array<float, kChannelFeatures> noise;
-  FillGaussianNoise(~seed, 4 * index + static_cast<std::uint64_t>(wall), noise);
-  for (std::size_t i = 0; i < kChannelFeatures; ++i) features[i] += kDeviationPerPart * noise[i];
+  constexpr std::array<double, kMirrorPaths - 1> kReflections = {kReflection, kReflection, kReflection,
+                                                                 kReflection, kReflection};
+  ComputeChannel(MirrorPaths(user, kUserHeightM, kReflections), 0.0, AntennaGains(), features);
 }
 
 }  // namespace tributary::scene

@@ -1,29 +1,47 @@
-// What a panel of the simulated room receives from its users. Pure; any thread.
+// What a panel of the simulated room receives from a user. Pure; any thread.
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
 #include <span>
 
 #include "core/scene/room.h"
 
 namespace tributary::scene {
 
-// Without noise. `user` is in the panel's frame. Features: 512 real parts, antenna-major and
-// subcarrier-minor, then 512 imaginary parts, in units of the line of sight's amplitude at 5 m. The phase is
-// the carrier's at the antennas, not aligned.
-void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features);
-
-// Labelled examples by index, for training and evaluation. Users are spread uniformly over the room
-// (kWallMarginM from the walls). The same (seed, index) is the same user for every wall, with independent
-// noise. Different seeds give independent sets.
-struct RoomExamples {
-  std::uint64_t seed;
-
-  // In the site's frame.
-  RoomPosition User(std::uint64_t index) const;
-
-  // Raw, noisy features (phase not aligned) of that user at the panel on `wall`.
-  void Sense(std::uint64_t index, Wall wall, std::span<float, kChannelFeatures> features) const;
+// One ray: from the user, from its mirror image behind a surface, or from an object that scatters.
+struct RoomPath {
+  float x, y, z;       // where the ray comes from, in the panel's frame, m
+  float gain;          // of the amplitude
+  float before_m = 0;  // the way to that point
 };
+
+inline constexpr std::size_t kMirrorPaths = 6;  // the user, three walls, floor and ceiling
+inline constexpr std::size_t kMostScatterers = 3;
+inline constexpr std::size_t kMostPaths = kMirrorPaths + kMostScatterers;
+
+// The user and its five mirror images. The wall that carries the panel reflects nothing towards it. Each
+// gain is that of the surface that reflects: the walls to the panel's right (+x), left and front, floor,
+// ceiling.
+std::array<RoomPath, kMirrorPaths> MirrorPaths(RoomPosition user, double height_m,
+                                               const std::array<double, kMirrorPaths - 1>& reflections);
+
+// What each antenna of a panel multiplies what it receives by.
+struct AntennaGains {
+  AntennaGains();  // ideal: 1
+
+  alignas(64) std::array<float, kPanelAntennas> real;
+  alignas(64) std::array<float, kPanelAntennas> imaginary;
+};
+
+// The sum of at least one path, without noise. Features: 512 real parts, antenna-major and subcarrier-minor,
+// then 512 imaginary parts, in units of the line of sight's amplitude at 5 m. The phase is the carrier's at
+// the antennas, not aligned. `clock_m`: how much longer all paths seem than they are, since the clocks
+// differ.
+void ComputeChannel(std::span<const RoomPath> paths, double clock_m, const AntennaGains& gains,
+                    std::span<float, kChannelFeatures> features);
+
+// That of the ideal room; `user` is in the panel's frame.
+void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features);
 
 }  // namespace tributary::scene

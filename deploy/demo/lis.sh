@@ -45,6 +45,8 @@ sources = ["south", "east", "north", "west"]
 max_subjects = $subjects
 deadline_ms = $deadline_ms
 truth = "room:seed=1"
+[site.calibration]
+mode = "correct"
 [site.room]
 bounds = [-5.0, -5.0, 5.0, 5.0]
 walls = [-5.0, -5.0, 5.0, -5.0,  5.0, -5.0, 5.0, 5.0,  5.0, 5.0, -5.0, 5.0,  -5.0, 5.0, -5.0, -5.0]

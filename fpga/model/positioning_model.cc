@@ -91,7 +91,8 @@ absl::Status Fault(std::string_view fault) {
 }
 
 PositioningInput MakeInput(const nn::PositioningNetwork& network, int fraction, int bits) {
-  PositioningInput input{.mean = network.input_mean,
+  PositioningInput input{.alignment = network.alignment,
+                         .mean = network.input_mean,
                          .gain = network.input_inverse_deviation,
                          .lowest = static_cast<float>(MinWord(bits)),
                          // 2^31 - 1 is no float; the next smaller one keeps the conversion in range.
@@ -142,7 +143,8 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwo
   return fixed;
 }
 
-PhaseRotation AlignmentOf(float re, float im) {
+PhaseRotation AlignmentOf(std::complex<float> reference) {
+  const float re = reference.real(), im = reference.imag();
   const float magnitude = std::sqrt(re * re + im * im);
   if (magnitude == 0.0f) return {.magnitude = re, .cosine = 1.0f, .sine = 0.0f};
   return {.magnitude = magnitude, .cosine = re / magnitude, .sine = im / magnitude};
@@ -151,13 +153,16 @@ PhaseRotation AlignmentOf(float re, float im) {
 bool StandardiseFeatures(const PositioningInput& input, std::span<const float> features,
                          std::span<float> values) {
   constexpr std::size_t kHalf = nn::PositioningNetwork::kInputs / 2;
-  const PhaseRotation rotation = AlignmentOf(features[0], features[kHalf]);
+  const PhaseRotation rotation =
+      AlignmentOf(nn::PhaseReference(input.alignment, features.first<2 * kHalf>()));
+  const bool first_is_real = input.alignment == nn::PhaseAlignment::kFirstAntenna;
   bool finite = true;
   for (std::size_t i = 0; i < kHalf; ++i) {
     const float re = features[i];
     const float im = features[kHalf + i];
-    const float aligned_re = i == 0 ? rotation.magnitude : re * rotation.cosine + im * rotation.sine;
-    const float aligned_im = i == 0 ? 0.0f : im * rotation.cosine - re * rotation.sine;
+    const float aligned_re =
+        i == 0 && first_is_real ? rotation.magnitude : re * rotation.cosine + im * rotation.sine;
+    const float aligned_im = i == 0 && first_is_real ? 0.0f : im * rotation.cosine - re * rotation.sine;
     values[i] = (aligned_re - input.mean[i]) * input.gain[i];
     values[kHalf + i] = (aligned_im - input.mean[kHalf + i]) * input.gain[kHalf + i];
     finite = finite && std::isfinite(values[i]) && std::isfinite(values[kHalf + i]);

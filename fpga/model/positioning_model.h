@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/nn/positioning/phase_alignment.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 
@@ -41,6 +43,7 @@ struct FixedBatchNorm {
 
 // From features to words: saturate(round((feature - mean) · gain), lowest, highest), ties to even.
 struct PositioningInput {
+  nn::PhaseAlignment alignment = nn::PhaseAlignment::kFirstAntenna;
   std::vector<float> mean;  // [1024]
   std::vector<float> gain;  // [1024], inverse deviation · 2^fraction
   float lowest = 0.0f;
@@ -66,14 +69,14 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwo
 
 // Multiplication by conj(z)/|z|: re' = re·cosine + im·sine, im' = im·cosine − re·sine.
 struct PhaseRotation {
-  float magnitude;  // of antenna 0, subcarrier 0
+  float magnitude;  // of the reference
   float cosine;
   float sine;
 };
 
-// The rotation that brings antenna 0, subcarrier 0 (real part re, imaginary part im) to phase zero. None if
-// its magnitude is zero. Applying it twice changes nothing: the square root of an exact square is exact.
-PhaseRotation AlignmentOf(float re, float im);
+// The rotation that brings the reference (nn::PhaseReference) to phase zero. None if its magnitude is zero.
+// Applying that of the first antenna twice changes nothing: the square root of an exact square is exact.
+PhaseRotation AlignmentOf(std::complex<float> reference);
 
 // Rotates features (512 real parts, antenna-major and subcarrier-minor, then 512 imaginary parts) and
 // standardises them: values [1024]. False if one of them is not finite; `values` is unspecified then.

@@ -129,7 +129,7 @@ TEST(PositioningModelTest, AlignmentIsIdempotentToTheLastBit) {
 }
 
 TEST(PositioningModelTest, SilentReferenceAntennaIsNotRotated) {
-  const PhaseRotation rotation = AlignmentOf(0.0f, 0.0f);
+  const PhaseRotation rotation = AlignmentOf({0.0f, 0.0f});
   EXPECT_EQ(rotation.cosine, 1.0f);
   EXPECT_EQ(rotation.sine, 0.0f);
 }

@@ -60,7 +60,8 @@ PackedFixed PackFixed(fpga::FixedPositioning network, std::size_t max_batch) {
 
 PackedFloat PackFloat(const Network& network, std::size_t max_batch) {
   PackedFloat packed;
-  packed.input = {.mean = network.input_mean, .gain = network.input_inverse_deviation};
+  packed.input = {
+      .alignment = network.alignment, .mean = network.input_mean, .gain = network.input_inverse_deviation};
   for (std::size_t i = 0; i < packed.layers.size(); ++i) {
     packed.layers[i] = Pack<float>(network.weights[i], Network::kWidths[i], 1,
                                    [](float& word, float weight, std::size_t) { word = weight; });

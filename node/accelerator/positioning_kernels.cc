@@ -31,7 +31,7 @@ void StoreWords(VF values, float lowest, float highest, T* words) {
 
 void StoreWords(VF values, float, float, float* words) { hn::StoreU(values, F32(), words); }
 
-// Antenna 0, subcarrier 0 is real by definition.
+// With the first antenna as the reference, its first subcarrier is real by definition.
 template <typename T>
 bool PrepareReference(const fpga::PositioningInput& input, std::size_t i, float aligned, T* words) {
   const float value = (aligned - input.mean[i]) * input.gain[i];
@@ -49,7 +49,8 @@ bool Prepare(const fpga::PositioningInput& input, const float* features, T* word
   constexpr std::size_t kHalf = kInputs / 2;
   const F32 f32;
   const I32 i32;
-  const fpga::PhaseRotation rotation = fpga::AlignmentOf(features[0], features[kHalf]);
+  const fpga::PhaseRotation rotation =
+      fpga::AlignmentOf(nn::PhaseReference(input.alignment, nn::ConstFeatureSpan(features, kInputs)));
   const auto cosine = hn::Set(f32, rotation.cosine);
   const auto sine = hn::Set(f32, rotation.sine);
   const auto magnitude_bits = hn::Set(i32, 0x7FFFFFFF);
@@ -68,6 +69,7 @@ bool Prepare(const fpga::PositioningInput& input, const float* features, T* word
   }
   constexpr std::int32_t kInfinityBits = 0x7F800000;
   const bool finite = hn::GetLane(hn::MaxOfLanes(i32, largest)) < kInfinityBits;
+  if (input.alignment != nn::PhaseAlignment::kFirstAntenna) return finite;
   return PrepareReference(input, 0, rotation.magnitude, words) &&
          PrepareReference(input, kHalf, 0.0f, words) && finite;
 }

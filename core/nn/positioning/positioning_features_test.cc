@@ -17,7 +17,7 @@ FeatureSpan Span(std::vector<float>& features) { return FeatureSpan(features.dat
 TEST(AlignPhaseTest, ClearsTheFirstPhaseAndKeepsTheRelativeOnes) {
   const std::vector<float> raw = RandomValues(kFeatureCount, 1);
   std::vector<float> aligned = raw;
-  AlignPhase(Span(aligned));
+  AlignPhase(PhaseAlignment::kFirstAntenna, Span(aligned));
   EXPECT_GT(aligned[0], 0);
   EXPECT_EQ(aligned[kFeatureCount / 2], 0);
   const std::complex<double> rotation = std::conj(std::complex<double>(raw[0], raw[kFeatureCount / 2])) /
@@ -31,9 +31,9 @@ TEST(AlignPhaseTest, ClearsTheFirstPhaseAndKeepsTheRelativeOnes) {
 
 TEST(AlignPhaseTest, IsIdempotent) {
   std::vector<float> once = RandomValues(kFeatureCount, 2);
-  AlignPhase(Span(once));
+  AlignPhase(PhaseAlignment::kFirstAntenna, Span(once));
   std::vector<float> twice = once;
-  AlignPhase(Span(twice));
+  AlignPhase(PhaseAlignment::kFirstAntenna, Span(twice));
   EXPECT_EQ(once, twice);
 }
 
@@ -41,7 +41,7 @@ TEST(AlignPhaseTest, LeavesFeaturesWithoutAReferenceAsTheyAre) {
   std::vector<float> features = RandomValues(kFeatureCount, 3);
   features[0] = features[kFeatureCount / 2] = 0.0f;
   const std::vector<float> before = features;
-  AlignPhase(Span(features));
+  AlignPhase(PhaseAlignment::kFirstAntenna, Span(features));
   EXPECT_EQ(features, before);
 }
 

@@ -1,28 +1,9 @@
 #include "core/nn/positioning/positioning_inference.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace tributary::nn {
-
-void AlignPhase(FeatureSpan features) {
-  constexpr std::size_t kHalf = PositioningNetwork::kInputs / 2;
-  float* real = features.data();
-  float* imaginary = real + kHalf;
-  const float magnitude = std::hypot(real[0], imaginary[0]);
-  if (!(magnitude > 0.0f)) return;
-  const float cosine = real[0] / magnitude;
-  const float sine = -imaginary[0] / magnitude;
-  for (std::size_t i = 0; i < kHalf; ++i) {
-    const float rotated = real[i] * cosine - imaginary[i] * sine;
-    imaginary[i] = real[i] * sine + imaginary[i] * cosine;
-    real[i] = rotated;
-  }
-  // Exactly real, so that aligning again changes nothing.
-  real[0] = magnitude;
-  imaginary[0] = 0.0f;
-}
 
 void Standardise(const PositioningNetwork& network, FeatureSpan features) {
   const float* mean = network.input_mean.data();
@@ -50,7 +31,7 @@ void PositioningInference::Run(std::span<const float> features, std::size_t batc
   std::copy_n(features.data(), batch * kInputs, input.data());
   for (std::size_t i = 0; i < batch; ++i) {
     const FeatureSpan sample(input.data() + i * kInputs, kInputs);
-    AlignPhase(sample);
+    AlignPhase(network_.alignment, sample);
     Standardise(network_, sample);
   }
 

@@ -1,5 +1,9 @@
 #include "core/nn/positioning/positioning_network.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +23,27 @@ constexpr Convention kPositioningConventions[] = {
     {"input",
      "512 real parts (antenna-major, subcarrier-minor), 512 imaginary parts; unit: line-of-sight amplitude "
      "at 5 m"},
-    {"normalisation",
-     "rotate so that antenna 0, subcarrier 0 has phase 0; then (x - mean) * inverse_deviation"},
     {"outputs", "x,y,l11,l21,l22; m, panel frame"},
     {"diagonal", "softplus(raw) + 1e-5"},
     {"covariance", "L * transpose(L), L = covariance_scale * [[l11, 0], [l21, l22]]"},
 };
+
+constexpr std::string_view kNormalisation = "normalisation";
+
+// In the order of PhaseAlignment.
+constexpr std::array<std::string_view, 2> kNormalisations = {
+    "rotate so that antenna 0, subcarrier 0 has phase 0; then (x - mean) * inverse_deviation",
+    "rotate so that the plane wave fitted to all features has phase 0 at row 4, column 4, subcarrier 4; then "
+    "(x - mean) * inverse_deviation"};
+
+absl::StatusOr<PhaseAlignment> ReadAlignment(const parameters::TensorSet& set) {
+  const std::string found = MetadataOf(set, kNormalisation);
+  const auto known = std::ranges::find(kNormalisations, found);
+  if (known != kNormalisations.end()) return static_cast<PhaseAlignment>(known - kNormalisations.begin());
+  return absl::InvalidArgumentError(
+      fmt::format("not a positioning model: metadata \"{}\" is \"{}\", expected \"{}\"", kNormalisation,
+                  found, fmt::join(kNormalisations, "\" or \"")));
+}
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
@@ -47,6 +66,7 @@ std::string EncodePositioning(const PositioningNetwork& network) {
   parameters::TensorSet set;
   VisitTensors(network, TensorWriter{set});
   WriteMetadata(kPositioningConventions, network, set);
+  set.metadata.emplace(kNormalisation, kNormalisations[static_cast<std::size_t>(network.alignment)]);
   return parameters::EncodeSafetensors(set);
 }
 
@@ -54,6 +74,7 @@ absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
   ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
   PositioningNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
+  ASSIGN_OR_RETURN(network.alignment, ReadAlignment(set));
   absl::Status status;
   VisitTensors(network, TensorReader{set, status});
   RETURN_IF_ERROR(status);

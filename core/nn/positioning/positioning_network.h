@@ -13,11 +13,16 @@
 
 namespace tributary::nn {
 
+// What becomes of the phase that all features share (core/nn/positioning/phase_alignment.h).
+enum class PhaseAlignment { kFirstAntenna, kPlaneWave };
+
 struct PositioningNetwork : Provenance {
   static constexpr std::size_t kAntennas = 64;
   static constexpr std::size_t kSubcarriers = 8;
   static constexpr std::size_t kInputs = 2 * kAntennas * kSubcarriers;
   static constexpr std::array<std::size_t, 5> kWidths = {kInputs, 200, 100, 20, 5};
+
+  PhaseAlignment alignment = PhaseAlignment::kPlaneWave;
 
   // Standardisation of phase-aligned features: (x - mean) * inverse_deviation. [1024]
   std::vector<float> input_mean;
@@ -50,7 +55,7 @@ struct PositioningNetwork : Provenance {
 std::string EncodePositioning(const PositioningNetwork& network);
 
 // Fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as DecodeSafetensors; InvalidArgument for
-// another kind, convention, shape or type, or values that are not finite.
+// another kind, convention, alignment, shape or type, or values that are not finite.
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file);
 
 }  // namespace tributary::nn

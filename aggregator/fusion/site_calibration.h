@@ -1,0 +1,57 @@
+// The calibration of a site's leaf sources: looks at some slots, corrects all tuples.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregator/fusion/site_config.h"
+#include "aggregator/fusion/slot_ring.h"
+#include "aggregator/fusion/slot_rows.h"
+#include "core/estimate/source_calibration.h"
+#include "core/estimate/tuple_planes.h"
+
+namespace tributary::fusion {
+
+// For sites of two dimensions. The first SourceCalibration::kMostSources leaves are calibrated, in sources
+// that are one leaf each; all other tuples stay as they are. Not thread-safe.
+//
+// Neighbouring slots see the same user with the same error, so one slot in a tenth of a second is looked at,
+// and in it kMostSubjects subjects at most: the cost does not grow with the rate. Once a second what was seen
+// becomes the correction of the tuples that come then.
+class SiteCalibration {
+ public:
+  static constexpr std::int64_t kLookNs = 100'000'000;
+  static constexpr int kLooksPerSolution = 10;
+  static constexpr std::size_t kMostSubjects = 32;
+
+  explicit SiteCalibration(const SiteConfig& site);
+
+  // A changed place, prior or a mode that was off begins anew.
+  void Configure(const CalibrationTuning& tuning);
+
+  // Corrects tuples of one leaf, if the site does.
+  void Correct(std::size_t leaf, estimate::TuplePlanes& tuples) const;
+
+  // Of the slots that are fused; `rows` are those of the inputs.
+  void Look(estimate::Epoch epoch, std::span<const SlotInput> inputs, const SlotRows& rows);
+
+  // Nothing if the leaf is not calibrated.
+  std::optional<LeafCalibration> Of(std::size_t leaf) const;
+
+ private:
+  void ObserveRow(std::span<const SlotInput> inputs, const SlotRows& rows, std::size_t row);
+
+  const SiteConfig& site_;
+  const estimate::Epoch look_every_;  // slots
+  CalibrationTuning tuning_;
+  std::optional<estimate::SourceCalibration> sources_;  // unless it is off
+  bool looked_ = false;
+  estimate::Epoch last_look_ = 0;
+  int looks_ = 0;             // since the last solution
+  std::size_t next_row_ = 0;  // of sites with more subjects than a look takes
+  std::vector<estimate::SourceCalibration::Observation> tuples_;  // of one subject
+};
+
+}  // namespace tributary::fusion

@@ -1,0 +1,113 @@
+#include "aggregator/fusion/site_calibration.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aggregator/fusion/fusion_fixture.h"
+
+namespace tributary::fusion {
+namespace {
+
+// A site of the ordinary rate whose panels see the same eight users; `east` is 20 cm off.
+class SiteCalibrationTest : public FusionFixture {
+ protected:
+  static constexpr estimate::Epoch kLook = 200;  // slots
+
+  void StartWith(CalibrationMode mode) {
+    site_.tuning.calibration = {.mode = mode, .places = {{0, 5}, {5, 0}, {0, -5}, {-5, 0}}};
+    site_.max_age_ns.reset();
+    site_.max_lead_ns.reset();
+    Start();
+  }
+
+  // One slot in a tenth of a second; returns the mean x of the first user.
+  double Fuse(int slots) {
+    double x = 0;
+    for (int i = 0; i < slots; ++i, epoch_ += kLook) {
+      out_.Clear();
+      SetTime(epoch_, static_cast<std::int64_t>(epoch_ - kEpoch) * site_.slot.ns());
+      for (const auto& [name, handle] : handles_) {
+        std::vector<float> means;
+        for (int user = 0; user < 8; ++user) {
+          means.push_back(
+              static_cast<float>(user - 4 + 0.1 * normal_(random_) + (name == "east" ? 0.2 : 0.0)));
+        }
+        engine_->Offer(handle, Frame(epoch_, means), now_, out_);
+      }
+      EXPECT_EQ(out_.size(), 1u);
+      if (!out_.empty()) x = out_[0].means[0];
+      mean_ = 0.95 * mean_ + 0.05 * x;
+    }
+    return mean_;
+  }
+  LeafCalibration Of(const std::string& name) {
+    for (const SourceStatus& source : engine_->sources()) {
+      if (source.name == name && source.calibration) return *source.calibration;
+    }
+    ADD_FAILURE() << name << " is not calibrated";
+    return {};
+  }
+
+  estimate::Epoch epoch_ = kEpoch;
+  double mean_ = -4;
+  std::mt19937_64 random_{1};
+  std::normal_distribution<double> normal_;
+};
+
+TEST_F(SiteCalibrationTest, CorrectsASourceThatIsOff) {
+  site_.tuning.calibration.shift_m = 0.2;
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(600);
+  const LeafCalibration east = Of("east"), north = Of("north");
+  EXPECT_TRUE(east.corrected);
+  // They must come together: what all four share is not observable.
+  EXPECT_NEAR(north.shift_m[0] - east.shift_m[0], 0.2, 0.04);
+  EXPECT_GT(east.observations, 1000);
+}
+
+TEST_F(SiteCalibrationTest, ObservesWithoutChangingWhatIsFused) {
+  StartWith(CalibrationMode::kObserve);
+  Fuse(300);
+  EXPECT_FALSE(Of("east").corrected);
+  EXPECT_LT(Of("east").shift_m[0], -0.01);
+  // Four tuples of equal weight, one of them 0.2 off.
+  EXPECT_NEAR(Fuse(200), -4 + 0.05, 0.05);
+}
+
+TEST_F(SiteCalibrationTest, SaysNothingWhenItIsOff) {
+  StartWith(CalibrationMode::kOff);
+  Fuse(20);
+  for (const SourceStatus& source : engine_->sources()) EXPECT_FALSE(source.calibration.has_value());
+}
+
+TEST_F(SiteCalibrationTest, BeginsAnewAfterItWasOff) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(200);
+  FusionTuning tuning = site_.tuning;
+  tuning.calibration.mode = CalibrationMode::kOff;
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  EXPECT_NEAR(Fuse(200), -4 + 0.05, 0.05);
+  tuning.calibration.mode = CalibrationMode::kObserve;
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  EXPECT_EQ(Of("east").observations, 0);
+}
+
+TEST_F(SiteCalibrationTest, KeepsWhatItHasLearntThroughAnotherReload) {
+  StartWith(CalibrationMode::kObserve);
+  Fuse(200);
+  const LeafCalibration before = Of("east");
+  FusionTuning tuning = site_.tuning;
+  tuning.gate_probability = 0.999;
+  tuning.calibration.mode = CalibrationMode::kCorrect;
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  EXPECT_EQ(Of("east").shift_m, before.shift_m);
+  EXPECT_TRUE(Of("east").corrected);
+}
+
+}  // namespace
+}  // namespace tributary::fusion

@@ -1,0 +1,197 @@
+#include "core/estimate/source_calibration.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace tributary::estimate {
+namespace {
+
+// Student's t with so many degrees of freedom weighs residuals of the mounting.
+constexpr double kDegreesOfFreedom = 4;
+// The part of an observation that is news for the mounting: errors of one user at neighbouring places, and
+// those that depend on the place, are no independent draws.
+constexpr double kIndependentPart = 0.25;
+// The largest squared residual that counts for the scale: ten standard deviations.
+constexpr double kLargestSquare = 100;
+// As if so many tuples had been seen with the scale that the source claims: the first few decide nothing.
+constexpr double kPriorRedundancy = 20;
+// The part of the way to the new scale that Solve goes: the scales of all sources depend on each other.
+constexpr double kScaleStep = 0.7;
+constexpr int kUnknowns = 3;  // of a source: shift and turn
+constexpr double kPerDegree = std::numbers::pi / 180;
+
+Matrix<2> Rotation(double angle) {
+  Matrix<2> rotation;
+  rotation << std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle);
+  return rotation;
+}
+
+// The lower Cholesky factor of R·L·Lᵀ·Rᵀ, by one more rotation from the right.
+Matrix<2> TurnedFactor(const Matrix<2>& rotation, const Matrix<2>& factor) {
+  const Matrix<2> turned = rotation * factor;
+  const double radius = std::hypot(turned(0, 0), turned(0, 1));
+  const double cosine = turned(0, 0) / radius;
+  const double sine = turned(0, 1) / radius;
+  Matrix<2> lower;
+  lower(0, 0) = radius;
+  lower(0, 1) = 0;
+  lower(1, 0) = cosine * turned(1, 0) + sine * turned(1, 1);
+  lower(1, 1) = cosine * turned(1, 1) - sine * turned(1, 0);
+  if (lower(1, 1) < 0) lower(1, 1) = -lower(1, 1);
+  return lower;
+}
+
+}  // namespace
+
+Gaussian<2> Correction::Apply(const Gaussian<2>& tuple) const {
+  const Matrix<2> rotation = Rotation(turn);
+  return {place + rotation * (tuple.mean - place) + shift, scale * TurnedFactor(rotation, tuple.cholesky)};
+}
+
+void Correction::Apply(TuplePlanes& tuples) const {
+  const auto cosine = static_cast<float>(std::cos(turn)), sine = static_cast<float>(std::sin(turn));
+  const auto place_x = static_cast<float>(place[0]), place_y = static_cast<float>(place[1]);
+  const auto to_x = static_cast<float>(place[0] + shift[0]), to_y = static_cast<float>(place[1] + shift[1]);
+  const auto factor = static_cast<float>(scale);
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const float x = tuples.mean_x()[i] - place_x, y = tuples.mean_y()[i] - place_y;
+    tuples.mean_x()[i] = to_x + cosine * x - sine * y;
+    tuples.mean_y()[i] = to_y + sine * x + cosine * y;
+    const float l11 = factor * tuples.l11()[i], l21 = factor * tuples.l21()[i],
+                l22 = factor * tuples.l22()[i];
+    const float right = cosine * l11 - sine * l21, above = -sine * l22;
+    const float radius = std::hypot(right, above);
+    tuples.l21()[i] = (right * (sine * l11 + cosine * l21) + above * (cosine * l22)) / radius;
+    tuples.l22()[i] = l22 * (l11 / radius);
+    tuples.l11()[i] = radius;
+  }
+}
+
+SourceCalibration::SourceCalibration(const MountingPrior& prior, std::span<const Vector<2>> places)
+    : prior_(prior),
+      sources_(std::min(places.size(), kMostSources)),
+      normal_(Eigen::MatrixXd::Zero(kUnknowns * std::ssize(sources_), kUnknowns * std::ssize(sources_))),
+      rhs_(Eigen::VectorXd::Zero(kUnknowns * std::ssize(sources_))) {
+  for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i].state.correction.place = places[i];
+}
+
+struct SourceCalibration::Conflation {
+  explicit Conflation(std::span<const Part> parts) {
+    Matrix<2> information = Matrix<2>::Zero();
+    Vector<2> sum = Vector<2>::Zero();
+    for (const Part& part : parts) {
+      information += part.weight * part.information;
+      sum += part.weight * part.information * part.mean;
+    }
+    covariance = information.inverse();
+    mean = covariance * sum;
+  }
+
+  bool finite() const { return mean.allFinite() && covariance.allFinite(); }
+  double SquaredResidual(const Part& part) const {
+    const Vector<2> residual = part.mean - mean;
+    return residual.dot(part.information * residual);
+  }
+
+  Matrix<2> covariance;
+  Vector<2> mean;
+};
+
+void SourceCalibration::Observe(std::span<const Observation> tuples) {
+  if (tuples.size() < 2 || tuples.size() > sources_.size()) return;
+  std::array<Part, kMostSources> storage;
+  const std::span<Part> parts(storage.data(), tuples.size());
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const Matrix<2> root = InverseOfLower<2>(tuples[i].tuple.cholesky);
+    parts[i] = {.information = root.transpose() * root, .mean = tuples[i].tuple.mean};
+    if (!parts[i].information.allFinite() || !parts[i].mean.allFinite()) return;
+  }
+  const Conflation all(parts);
+  if (!all.finite()) return;
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    Source& source = sources_[tuples[i].source];
+    const double square = all.SquaredResidual(parts[i]);
+    source.squares += std::min(square, kLargestSquare);
+    source.redundancy += std::max(0.0, 2 - (parts[i].information * all.covariance).trace());
+    source.observations += 1;
+    parts[i].weight = (kDegreesOfFreedom + 2) / (kDegreesOfFreedom + square);
+  }
+  ObserveMounting(tuples, parts);
+}
+
+// The normal equations of the weighted residuals, whose own unknown, the subject's position, is eliminated.
+void SourceCalibration::ObserveMounting(std::span<const Observation> tuples, std::span<const Part> parts) {
+  const Conflation weighted(parts);
+  if (!weighted.finite()) return;
+  std::array<Eigen::Matrix<double, 2, kUnknowns>, kMostSources> slopes;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Correction& correction = sources_[tuples[i].source].state.correction;
+    const Vector<2> arm = parts[i].mean - correction.shift - correction.place;
+    slopes[i] << 1, 0, -arm[1], 0, 1, arm[0];
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const int row = kUnknowns * static_cast<int>(tuples[i].source);
+    const Matrix<2> own = parts[i].weight * kIndependentPart * parts[i].information;
+    rhs_.segment<kUnknowns>(row) -= slopes[i].transpose() * (own * (parts[i].mean - weighted.mean));
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      Matrix<2> core = -own * weighted.covariance * (parts[j].weight * parts[j].information);
+      if (i == j) core += own;
+      const Eigen::Matrix3d block = slopes[i].transpose() * core * slopes[j];
+      normal_.block<kUnknowns, kUnknowns>(row, kUnknowns * static_cast<int>(tuples[j].source)) += block;
+      const Correction& other = sources_[tuples[j].source].state.correction;
+      rhs_.segment<kUnknowns>(row) += block * Eigen::Vector3d(other.shift[0], other.shift[1], other.turn);
+    }
+  }
+}
+
+void SourceCalibration::Forget(double kept) {
+  normal_ *= kept;
+  rhs_ *= kept;
+  for (Source& source : sources_) {
+    source.squares *= kept;
+    source.redundancy *= kept;
+    source.observations *= kept;
+  }
+}
+
+void SourceCalibration::Solve() {
+  for (Source& source : sources_) {
+    source.state.observations = source.observations;
+    if (source.redundancy <= 0) continue;
+    // Residuals were normalised with the scale of their time; after a change they count less than new ones.
+    const double ratio = (source.squares + kPriorRedundancy) / (source.redundancy + kPriorRedundancy);
+    double& scale = source.state.correction.scale;
+    const double before = scale;
+    scale = std::clamp(scale * std::pow(ratio, kScaleStep / 2), kLeastScale, kMostScale);
+    source.squares *= (before * before) / (scale * scale);
+  }
+  SolveMounting();
+}
+
+void SourceCalibration::SolveMounting() {
+  Eigen::MatrixXd normal = normal_;
+  const double turn_deviation = prior_.turn_deg * kPerDegree;
+  for (int i = 0; i < normal.rows(); ++i) {
+    const double deviation = i % kUnknowns == 2 ? turn_deviation : prior_.shift_m;
+    normal(i, i) += 1 / (deviation * deviation);
+  }
+  const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
+  const Eigen::VectorXd unknowns = solver.solve(rhs_);
+  const Eigen::MatrixXd covariance = solver.solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
+  if (!unknowns.allFinite() || !covariance.allFinite()) return;
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    const int first = kUnknowns * static_cast<int>(source);
+    CalibrationState& state = sources_[source].state;
+    const double most_shift = kMostDeviations * prior_.shift_m, most_turn = kMostDeviations * turn_deviation;
+    state.correction.shift = unknowns.segment<2>(first).cwiseMax(-most_shift).cwiseMin(most_shift);
+    state.correction.turn = std::clamp(unknowns[first + 2], -most_turn, most_turn);
+    state.shift_deviation = covariance.diagonal().segment<2>(first).cwiseMax(0).cwiseSqrt();
+    state.turn_deviation = std::sqrt(std::max(0.0, covariance(first + 2, first + 2)));
+  }
+}
+
+}  // namespace tributary::estimate

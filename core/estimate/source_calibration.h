@@ -1,0 +1,107 @@
+// How far each source of a site is off, learnt from what the others say: its claimed uncertainty by a factor,
+// its mounting by a shift and a turn. Pure; not thread-safe.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/estimate/gaussian.h"
+#include "core/estimate/tuple_planes.h"
+
+namespace tributary::estimate {
+
+// What a source's estimates need: mean ← place + turn·(mean − place) + shift, L ← scale · turn·L. The
+// opposite of its mounting's error.
+struct Correction {
+  Vector<2> place = Vector<2>::Zero();  // the turn's centre: where the source stands, m
+  Vector<2> shift = Vector<2>::Zero();  // m
+  double turn = 0;                      // rad, counter-clockwise
+  double scale = 1;
+
+  Gaussian<2> Apply(const Gaussian<2>& tuple) const;
+  void Apply(TuplePlanes& tuples) const;
+};
+
+// How sure the site's plan is of where its sources stand, as standard deviations. Without it nothing tells a
+// turn of all sources from a shift of each.
+struct MountingPrior {
+  double shift_m = 0.02;
+  double turn_deg = 2;
+};
+
+struct CalibrationState {
+  Correction correction;
+  Vector<2> shift_deviation = Vector<2>::Zero();
+  double turn_deviation = 0;  // rad
+  double observations = 0;    // tuples that count, after forgetting
+};
+
+// Every tuple is compared with the conflation of all tuples of its subject:
+//
+// - The scale is a variance component [Foerstner79]: the sum of squared normalised residuals divided by what
+// it
+//   should be, D − tr(Λᵢ·Σ) a tuple, with Σ the conflation's covariance. Residuals are bounded, so an outlier
+//   does not dominate.
+// - Shifts and turns of all sources together minimise the residuals and their own squares in units of the
+// prior. A
+//   shift or turn of the whole site is in no residual: there the prior alone decides. Tuples far off weigh
+//   less, as by Student's t [Lange89].
+//
+// Both forget: older observations count less. The cost of an observation grows with the square of the
+// subject's sources, which are at most kMostSources; that of Solve with their third power.
+class SourceCalibration {
+ public:
+  static constexpr std::size_t kMostSources = 16;
+  // What is beyond is no calibration: of the deviation, and of shift and turn in deviations of the prior.
+  static constexpr double kLeastScale = 0.25, kMostScale = 30, kMostDeviations = 10;
+
+  // For sources at these places, at most kMostSources.
+  SourceCalibration(const MountingPrior& prior, std::span<const Vector<2>> places);
+
+  std::size_t size() const { return sources_.size(); }
+
+  struct Observation {
+    std::size_t source;  // below size(), each at most once
+    Gaussian<2> tuple;   // corrected by its state
+  };
+  // Independent tuples of one subject at one moment; less than two say nothing.
+  void Observe(std::span<const Observation> tuples);
+
+  // What was observed before counts `kept` times from now on: 0 … 1.
+  void Forget(double kept);
+
+  // Works out shifts, turns and scales from what was observed.
+  void Solve();
+
+  const CalibrationState& state(std::size_t source) const { return sources_[source].state; }
+
+ private:
+  // One tuple of a subject among the others.
+  struct Part {
+    Matrix<2> information;
+    Vector<2> mean;
+    double weight = 1;
+  };
+
+  struct Conflation;
+
+  struct Source {
+    CalibrationState state;
+    double squares = 0;     // bounded squared residuals
+    double redundancy = 0;  // what they should come to
+    double observations = 0;
+  };
+
+  void ObserveMounting(std::span<const Observation> tuples, std::span<const Part> parts);
+  void SolveMounting();
+
+  const MountingPrior prior_;
+  std::vector<Source> sources_;
+  // normal_ · unknowns = rhs_, about the corrections as they were at each observation.
+  Eigen::MatrixXd normal_;
+  Eigen::VectorXd rhs_;
+};
+
+}  // namespace tributary::estimate
