@@ -261,8 +261,9 @@ void ReadAuthority(const config::ConfigSection& access, AggregatorConfig& config
   AccessFiles& files = config.access_files;
   access.ReadFile(
       "authority", files.authority,
-      "folder of `tributary certs` with ca.key: boards join by a token and renew their certificates; "
-      "whoever takes this machine can then make certificates of any name; default: none");
+      config::Hot(
+          "folder of `tributary certs` with ca.key: boards join by a token and renew their certificates; "
+          "whoever takes this machine can then make certificates of any name; default: none"));
   std::int64_t days = files.certificate_lifetime_s / kDayS;
   access.Read("certificate_days", days, {1, 730}, "how long certificates of the authority are valid");
   files.certificate_lifetime_s = days * kDayS;

@@ -20,6 +20,8 @@
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/page.h"
 #include "aggregator/publish/readiness.h"
+#include "core/certificates/new_certificate.h"
+#include "core/config/pem.h"
 #include "core/http/http_server.h"
 #include "core/runtime/clock_discipline.h"
 #include "core/runtime/log.h"
@@ -182,6 +184,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
       return absl::FailedPreconditionError("the names or the order of sites differ: restart to change them");
     }
   }
+  ASSIGN_OR_RETURN(std::optional<join::Authority> authority, NextAuthority(config));
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
     publish::Site& site = *state_.sites.all()[i];
     RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
@@ -197,11 +200,34 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     tls_->Reload(*config.tls);
     FollowList();
   }
+  if (authority) TakeAuthority(*std::move(authority), config.access_files.authority);
   spdlog::info(
       "reload: took log_level ({}), [access], and the tuning, model_sha256, ready_sources, truth and plan of "
       "{}",
       config.log_level, Counted(config.sites.size(), "site"));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<join::Authority>> Daemon::NextAuthority(const AggregatorConfig& config) const {
+  const std::string& folder = config.access_files.authority;
+  if (folder.empty() != (desk_ == nullptr)) {
+    spdlog::warn("reload: restart to turn the authority {}", folder.empty() ? "off" : "on");
+  }
+  if (folder.empty() || desk_ == nullptr) return std::nullopt;
+  // The CA file may have changed with it. A bad one stays out of force, so the present one counts then.
+  const absl::StatusOr<std::string> trusted = config::ReadPem(config.tls->ca);
+  absl::StatusOr<join::Authority> read =
+      join::ReadAuthority(folder, trusted.ok() ? *trusted : tls_->material()->ca_pem);
+  if (!read.ok()) return WithContext("access.authority", read.status());
+  if (certificates::PemOf(*read->pair.certificate) == desk_->ca_pem()) return std::nullopt;
+  return *std::move(read);
+}
+
+void Daemon::TakeAuthority(join::Authority authority, const std::string& folder) {
+  const std::string sha256 = certificates::Fingerprint(*authority.pair.certificate);
+  desk_->Replace(std::move(authority));
+  spdlog::info("certificates: the authority of {} signs from now on", runtime::Printable(folder));
+  if (audit_ != nullptr) audit_->Add({{.way = "file"}, "TakeAuthority", sha256, absl::OkStatus()});
 }
 
 void Daemon::FollowFiles() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,9 @@ class Daemon {
   // Gives the list of revoked certificates in force to those who ask it.
   void FollowList();
   void FollowCertificate();
+  // The authority that `config` names, if it is another than the present one. Errors: those of ReadAuthority.
+  absl::StatusOr<std::optional<join::Authority>> NextAuthority(const AggregatorConfig& config) const;
+  void TakeAuthority(join::Authority authority, const std::string& folder);
   absl::Status OpenAccess(config::TokenSet tokens);
   void Collect(runtime::Reading& reading) const;
   void SayWhatWasServed() const;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "aggregator/store/store.h"
@@ -51,7 +53,12 @@ std::optional<learning::EvaluationImages> PrepareEvaluation(const config::Config
 void PrepareAccessFiles(const config::ConfigFile& file, const AccessFiles& files, config::TokenSet& tokens) {
   if (!files.tokens.empty()) {
     absl::StatusOr<config::TokenSet> read = config::TokenSet::Read(files.tokens);
-    if (read.ok()) {
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::path(files.tokens).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+      // The file may come later, but not by `tributary token`.
+      file.Fault("access.tokens", files.tokens + ": its folder is missing");
+    } else if (read.ok()) {
       tokens = *std::move(read);
     } else {
       file.Fault("access.tokens", std::string(read.status().message()));

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Inference of both modulation networks against PyTorch eager on OpenBLAS: one thread, alternating in one run.
+"""Inference of the modulation networks against PyTorch eager on OpenBLAS: one thread, alternating in one run.
 
-Usage: modulation_inference.py BINARY_DIRECTORY
+Usage: modulation_inference.py BINARY_DIRECTORY [NETWORK...]
 Times are those of the processor, so other programs do not count. The baseline is the network alone; ours includes the check
 for samples that are not finite, and in int8 the quantisation.
 """
@@ -47,8 +47,11 @@ def networks(torch):
         def forward(self, features):
             return features.mean(dim=2)
 
+    def layer(inputs, outputs, taps):
+        return [nn.Conv1d(inputs, outputs, taps), nn.ReLU()]
+
     def stage(inputs, outputs, taps):
-        return [nn.Conv1d(inputs, outputs, taps), nn.ReLU(), nn.MaxPool1d(2)]
+        return [*layer(inputs, outputs, taps), nn.MaxPool1d(2)]
 
     return {
         "table4": nn.Sequential(
@@ -56,6 +59,8 @@ def networks(torch):
             nn.Linear(64, 32, bias=False), nn.ReLU(), nn.Linear(32, 10, bias=False)),
         "compact": nn.Sequential(
             *stage(2, 24, 12), *stage(24, 24, 7), *stage(24, 32, 5), MeanOverTime(), nn.Linear(32, 10)),
+        "deep": nn.Sequential(
+            *layer(2, 16, 8), *stage(16, 24, 5), *stage(24, 24, 5), *stage(24, 32, 4), *layer(32, 32, 1), MeanOverTime(), nn.Linear(32, 10)),
     }
 
 
@@ -112,6 +117,8 @@ def main():
     result = {"bench": "modulation_inference", "threads": 1, "times": "microseconds of the processor per burst",
               "baseline": f"PyTorch {torch.__version__} eager, OpenBLAS"}
     for name, network in networks(torch).items():
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
         for batch in BATCHES:
             result[f"{name}, batch {batch}"] = compare(
                 baseline(torch, network, batch),

@@ -73,7 +73,7 @@ int Serve(const std::string& network, const std::string& format_name, std::size_
   const auto* const architecture = nn::FindModulationArchitecture(network);
   const auto format = fpga::ParseNumberFormat(format_name);
   if (architecture == nullptr || !format.ok() || batch == 0) {
-    std::cerr << "usage: modulation_inference_bench [--serve table4|compact int8|float BATCH]\n";
+    std::cerr << "usage: modulation_inference_bench [--serve table4|compact|deep int8|float BATCH]\n";
     return 64;
   }
   Run run(*architecture, *format, batch);

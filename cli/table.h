@@ -28,14 +28,17 @@ inline Column Right(std::string heading, std::size_t width = 0) {
   return {std::move(heading), Align::kRight, width};
 }
 
-// Cells may come from a peer: they are shortened, and control characters in them are escaped. Rows may, too:
-// an answer of 4 MB holds two million empty ones.
+// Cells may come from a peer: control characters in them are escaped, and a cell that is too wide ends with
+// an ellipsis, so that no cell moves the columns after it. Rows may come from a peer, too: an answer of 4 MB
+// holds two million empty ones.
 class Table {
  public:
   // More than the nodes of the largest run; the rest is counted.
   static constexpr std::size_t kMaxRows = 10'000;
   // A column is no wider, so that one long cell does not widen every row. The longest name fits.
   static constexpr std::size_t kMaxWidth = 128;
+  // The last column moves nothing.
+  static constexpr std::size_t kMaxLastWidth = 240;
 
   explicit Table(std::vector<Column> columns);
 

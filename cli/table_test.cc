@@ -41,6 +41,34 @@ TEST(TableTest, OneLongCellWidensNoOtherRowBeyondALongName) {
   EXPECT_TRUE(table.Text().ends_with("\noak" + std::string(Table::kMaxWidth - 3 + 1, ' ') + "away\n"));
 }
 
+TEST(TableTest, NoCellMovesTheColumnsAfterIt) {
+  Table table({Left("NODE"), Right("HELD"), Left("PROBLEM"), Left("LAST ERROR")});
+  const std::string problem(200, 'p');
+  table.Add("oak", std::string(300, '9'), problem, "none");
+  table.Add("ash", 1, "-", "disk");
+  const std::string text = table.Text();
+  const std::size_t first = text.find("\noak") + 1, second = text.find("\nash") + 1;
+  EXPECT_NE(text.find(std::string(Table::kMaxWidth - 1, 'p') + "… none\n"), std::string::npos) << text;
+  // The two ellipses have three bytes each.
+  EXPECT_EQ(text.find("none") - first - 4, text.find("disk") - second) << text;
+  EXPECT_EQ(text.find("LAST ERROR"), text.find("disk") - second) << text;
+}
+
+TEST(TableTest, ALastCellThatIsCutSaysSo) {
+  Table table({Left("NODE"), Left("SOURCES")});
+  table.Add("oak", std::string(1'000, 's'));
+  EXPECT_TRUE(table.Text().ends_with(std::string(Table::kMaxLastWidth - 1, 's') + "…\n"));
+}
+
+TEST(TableTest, ANameOfAnyScriptHasTheWidthThatItShows) {
+  Table table({Left("NODE"), Left("STATE")});
+  table.Add("köln", "away");
+  table.Add("東京", "away");
+  table.Add("e\xcc\x81ire", "away");  // an accent by itself
+  table.Add("ash", "away");
+  EXPECT_EQ(table.Text(), "NODE STATE\nköln away\n東京 away\ne\xcc\x81ire away\nash  away\n");
+}
+
 TEST(TableTest, KeepsItsDeclaredWidthsWhereRowsComeOneByOne) {
   const Table table({Right("ROUND", 7), Right("LOSS", 6)});
   EXPECT_EQ(table.Heading(), "  ROUND   LOSS");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -28,6 +30,26 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kSoonestRetryS = 60;
 constexpr std::int64_t kLatestRetryS = 3'600;
 
+// Whether the CA file has a newer authority than the one that signed the certificate.
+bool IsOfAnOlderAuthority(X509* certificate, const std::string& ca_pem) {
+  std::int64_t newest = std::numeric_limits<std::int64_t>::min(), own = newest;
+  for (const config::Certificate& each : config::CertificatesIn(ca_pem)) {
+    const std::int64_t begins = config::UnixSeconds(X509_get0_notBefore(each.get()));
+    newest = std::max(newest, begins);
+    const bool signed_it = X509_check_issued(each.get(), certificate) == X509_V_OK &&
+                           X509_verify(certificate, X509_get0_pubkey(each.get())) == 1;
+    if (signed_it) own = std::max(own, begins);
+  }
+  ERR_clear_error();
+  return own < newest;
+}
+
+bool HaveOneIssuer(const std::string& a_pem, const std::string& b_pem) {
+  const std::vector<config::Certificate> a = config::CertificatesIn(a_pem), b = config::CertificatesIn(b_pem);
+  return !a.empty() && !b.empty() &&
+         X509_NAME_cmp(X509_get_issuer_name(a.front().get()), X509_get_issuer_name(b.front().get())) == 0;
+}
+
 }  // namespace
 
 // gRPC's thread fills it and then sets `done`.
@@ -37,6 +59,7 @@ struct CertificateRenewal::Call {
   v1::RenewCertificateRequest request;
   v1::RenewCertificateResponse response;
   grpc::Status status;
+  std::string ca_pem;  // in force when it was made
   std::atomic<bool> done = false;
 };
 
@@ -58,6 +81,8 @@ std::int64_t CertificateRenewal::DueUnixS() {
   if (std::exchange(judged_version_, version) == version) return due_unix_s_;
   const std::vector<config::Certificate> chain = config::CertificatesIn(tls_->material()->certificate_pem);
   if (chain.empty()) return due_unix_s_ = std::numeric_limits<std::int64_t>::max();  // cannot be in force
+  const std::string ca_pem = tls_->material()->ca_pem;
+  if (ca_pem != asked_with_ca_ && IsOfAnOlderAuthority(chain.front().get(), ca_pem)) return due_unix_s_ = 0;
   const std::int64_t begins = config::UnixSeconds(X509_get0_notBefore(chain.front().get()));
   const std::int64_t ends = config::UnixSeconds(X509_get0_notAfter(chain.front().get()));
   const double before_s = static_cast<double>(std::min(settings_.before_s, (ends - begins) / 2));
@@ -78,6 +103,7 @@ void CertificateRenewal::Tick() {
 
 void CertificateRenewal::Ask() {
   const auto call = std::make_shared<Call>();
+  call->ca_pem = tls_->material()->ca_pem;
   const config::Key key = config::KeyIn(tls_->material()->key_pem);
   if (key != nullptr) {
     call->request.set_certificate_request(certificates::MakeSigningRequest(*key).value_or(""));
@@ -102,6 +128,7 @@ void CertificateRenewal::Take(const Call& call) {
   }
   next_try_steady_ns_ = clock_.SteadyNs() + RetryDelayNs();
   if (status.ok()) {
+    asked_with_ca_ = call.ca_pem;
     ++renewed_;
     problem_.clear();
     spdlog::info("tls: {} is renewed", files_.certificate);
@@ -125,7 +152,9 @@ absl::Status CertificateRenewal::Install(const std::string& certificate_pem) {
     return absl::FailedPreconditionError(
         fmt::format("the aggregator sent a certificate of \"{}\"", runtime::Printable(loaded->name)));
   }
-  if (loaded->expires_unix_s <= present->expires_unix_s) {
+  // That of another authority may end sooner.
+  if (loaded->expires_unix_s <= present->expires_unix_s &&
+      HaveOneIssuer(loaded->certificate_pem, present->certificate_pem)) {
     return absl::FailedPreconditionError(
         "the aggregator sent a certificate that expires no later than the present one: raise "
         "certificate_days in "

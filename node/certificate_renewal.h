@@ -21,7 +21,11 @@ struct RenewalSettings {
 
 // The key stays: one file changes, so whenever the power fails the files fit each other. The node takes the
 // new certificate as it takes any changed file (LiveTls), without a lost frame. A failure is logged, counted
-// and tried again in an hour, sooner if the certificate expires sooner. The main thread's.
+// and tried again in an hour, sooner if the certificate expires sooner.
+//
+// A CA file that gets a newer authority than the certificate's says that the authority is being replaced: the
+// node renews at once, and once for each such file, since an aggregator may sign in the name of the older
+// one. The main thread's.
 class CertificateRenewal {
  public:
   // The clock outlives it.
@@ -56,6 +60,7 @@ class CertificateRenewal {
   std::minstd_rand random_{std::random_device()()};
   std::uint64_t judged_version_ = 0;  // of tls_
   std::int64_t due_unix_s_ = 0;       // of that version
+  std::string asked_with_ca_;         // the CA file with which it last renewed
   std::int64_t next_try_steady_ns_ = 0;
   std::string problem_;
   std::atomic<std::uint64_t> renewed_ = 0, failed_ = 0;

@@ -16,11 +16,12 @@ constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
 }  // namespace
 
 CertificateDesk::CertificateDesk(Authority authority, std::int64_t lifetime_s, const runtime::Clock& clock)
-    : ca_pem_(certificates::PemOf(*authority.pair.certificate)),
-      lifetime_s_(lifetime_s),
+    : lifetime_s_(lifetime_s),
       clock_(clock),
       authority_(std::move(authority)),
+      ca_sha256_(certificates::Fingerprint(*authority_.pair.certificate)),
       names_(authority_.record),
+      ca_pem_(certificates::PemOf(*authority_.pair.certificate)),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 CertificateDesk::~CertificateDesk() {
@@ -44,10 +45,17 @@ void CertificateDesk::Ask(Order order, Done done) {
   done(absl::ResourceExhaustedError("too many ask for a certificate at once: come back in a minute"));
 }
 
+void CertificateDesk::Replace(Authority authority) {
+  const runtime::MutexLock lock(mutex_);
+  ca_pem_ = certificates::PemOf(*authority.pair.certificate);
+  next_authority_ = std::move(authority);
+}
+
 void CertificateDesk::Run(const std::stop_token& stop) {
   runtime::EnterThread("certificates", runtime::ThreadRank::kBackground);
   while (true) {
     std::deque<Waiting> batch;
+    std::optional<Authority> next;
     {
       runtime::MutexLock lock(mutex_);
       while (waiting_.empty()) {
@@ -55,6 +63,12 @@ void CertificateDesk::Run(const std::stop_token& stop) {
         news_.wait(lock);
       }
       batch.swap(waiting_);
+      next.swap(next_authority_);
+    }
+    if (next) {
+      authority_ = *std::move(next);
+      ca_sha256_ = certificates::Fingerprint(*authority_.pair.certificate);
+      names_ = BoardNames(authority_.record);
     }
     Serve(std::move(batch));
   }
@@ -84,6 +98,12 @@ absl::StatusOr<CertificateDesk::Issued> CertificateDesk::Sign(const Order& order
   certificates::IssueRecord::Joined joined;
   std::string name = order.name;
   if (order.token) {
+    // The record of another authority says which of its names are taken.
+    if (!order.token->ca_sha256.empty() && order.token->ca_sha256 != ca_sha256_) {
+      return absl::PermissionDeniedError(fmt::format(
+          "the token \"{}\" is for another authority: make a new one with `tributary token invite`",
+          order.token->name));
+    }
     joined = {order.token->id, certificates::Fingerprint(*key)};
     ASSIGN_OR_RETURN(name, names_.NameFor(*order.token, order.name, joined.key_sha256));
   }

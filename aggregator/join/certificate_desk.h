@@ -52,8 +52,13 @@ class CertificateDesk {
   // those of BoardNames; ResourceExhausted; those of IssueRecord::Write.
   void Ask(Order order, Done done);
 
-  // The authority's certificate, PEM.
-  const std::string& ca_pem() const { return ca_pem_; }
+  // From now on the desk signs in the name of this authority. Any thread.
+  void Replace(Authority authority);
+  // The authority's certificate, PEM. Any thread.
+  std::string ca_pem() const {
+    const runtime::MutexLock lock(mutex_);
+    return ca_pem_;
+  }
 
   void Collect(runtime::Reading& reading) const;
 
@@ -67,17 +72,19 @@ class CertificateDesk {
   absl::StatusOr<Issued> Sign(const Order& order);
   absl::Status CountToday(const std::string& name);
 
-  const std::string ca_pem_;
   const std::int64_t lifetime_s_;
   const runtime::Clock& clock_;
   // The thread that signs.
   Authority authority_;
+  std::string ca_sha256_;  // of authority_
   BoardNames names_;
   std::int64_t day_ = 0;
   std::unordered_map<std::string, int> issued_today_;  // by name
 
   std::atomic<std::uint64_t> joined_ = 0, renewed_ = 0, joins_refused_ = 0, renewals_refused_ = 0;
-  runtime::Mutex mutex_;
+  mutable runtime::Mutex mutex_;
+  std::string ca_pem_ GUARDED_BY(mutex_);
+  std::optional<Authority> next_authority_ GUARDED_BY(mutex_);  // since the last batch
   std::deque<Waiting> waiting_ GUARDED_BY(mutex_);
   std::condition_variable_any news_;
   std::jthread thread_;

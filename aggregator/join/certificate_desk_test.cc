@@ -170,5 +170,38 @@ TEST(JoinRequestTest, ReadsWhatABoardSendsAndRefusesTheRestWithoutRepeatingIt) {
   }
 }
 
+TEST_F(CertificateDeskTest, SignsForAnotherAuthorityFromThenOnAndTakesNoTokenOfTheOneBefore) {
+  config::AccessToken old_token = token_;
+  old_token.ca_sha256 = certificates::Fingerprint(*config::CertificatesIn(ca_pem_).front());
+  const config::Key east = certificates::NewKey();
+  ASSERT_TRUE(Join(old_token, east, "east").ok());
+
+  const std::string folder = OwnFolder() + "next";
+  std::filesystem::create_directory(folder);
+  const certificates::CertificateAndKey made = certificates::MakeAuthority(86'400 * 3'650).value();
+  const std::string next_pem = certificates::PemOf(*made.certificate);
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder + "/ca.pem", next_pem).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder + "/ca.key", certificates::PemOf(*made.key), 0600).ok());
+  desk_->Replace(ReadAuthority(folder, ca_pem_ + next_pem).value());
+  EXPECT_EQ(desk_->ca_pem(), next_pem);
+
+  const auto renewed = Renew("east", east);
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  const std::vector<config::Certificate> chain = config::CertificatesIn(renewed->certificate_pem);
+  EXPECT_EQ(X509_verify(chain.front().get(), X509_get0_pubkey(made.certificate.get())), 1);
+  EXPECT_EQ(certificates::IssueRecord::Read(folder)->lines().size(), 1u);
+
+  // Its names would be free again: the new record does not have them.
+  const auto refused = Join(old_token, certificates::NewKey(), "east");
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("is for another authority"));
+  config::AccessToken new_token = token_;
+  new_token.id = "00c0ffee";
+  new_token.ca_sha256 = certificates::Fingerprint(*made.certificate);
+  EXPECT_TRUE(Join(new_token, certificates::NewKey(), "west").ok());
+  desk_.reset();
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace tributary::join

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -20,7 +19,7 @@
 #include "aggregator/store/durable_file.h"
 #include "aggregator/store/store_folder.h"
 #include "aggregator/store/tables.h"
-#include "core/runtime/file.h"
+#include "core/runtime/new_folder.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
@@ -34,12 +33,6 @@ constexpr int kLooks = 100;
 // Below the usual limit of 1,024 descriptors.
 constexpr std::size_t kOpenAtOnce = 512;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-
-absl::Status Sync(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.open() && fsync(file.get()) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, path + ": cannot sync");
-}
 
 // The files that parts stand in, and up to where; in the order of their names.
 std::map<std::string, std::uint64_t> FilesOf(const std::vector<FileFacts>& parts) {
@@ -97,30 +90,8 @@ absl::Status CheckPart(const std::string& from, const std::string& copy, const F
   return absl::OkStatus();
 }
 
-// A folder that an earlier attempt may have left.
-absl::Status RemovePartial(const std::string& partial) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(partial, error))) return absl::OkStatus();
-  if (!fs::is_directory(fs::symlink_status(partial, error))) {
-    return absl::FailedPreconditionError(partial + ": is in the way; move it away");
-  }
-  for (const auto& entry : fs::directory_iterator(partial, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name == kModels || name == kSubmissions || name.starts_with(kDatabase)) continue;
-    return absl::FailedPreconditionError(fmt::format(
-        "{}: is in the way and has {}, which no copy of a store has; move it away", partial, name));
-  }
-  fs::remove_all(partial, error);
-  return error ? absl::UnavailableError(fmt::format("{}: {}", partial, error.message())) : absl::OkStatus();
-}
-
-absl::Status CheckTarget(const std::string& to) {
-  std::error_code error;
-  const fs::file_status about = fs::symlink_status(to, error);
-  if (!fs::exists(about)) return runtime::CheckFolderOf(to);
-  if (fs::is_directory(about) && fs::is_empty(to, error) && !error) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      to + ": is there already and stays as it is; name a folder that does not exist, or an empty one");
+bool IsPartOfAStore(std::string_view name) {
+  return name == kModels || name == kSubmissions || name.starts_with(kDatabase);
 }
 
 class StoreCopy {
@@ -129,7 +100,7 @@ class StoreCopy {
       : from_(std::move(from)), partial_(std::move(partial)), progress_(progress) {}
 
   absl::StatusOr<CopiedStore> Run() {
-    for (const std::string& folder : {partial_, Part(kModels), Part(kSubmissions)}) {
+    for (const std::string& folder : {Part(kModels), Part(kSubmissions)}) {
       if (mkdir(folder.c_str(), 0700) != 0) return absl::ErrnoToStatus(errno, folder + ": cannot create");
     }
     ASSIGN_OR_RETURN(Database source, Database::OpenToCopy(fmt::format("{}/{}", from_, kDatabase)));
@@ -227,8 +198,8 @@ class StoreCopy {
     copied_.files = had_.size();
     copied_.bytes = fs::file_size(Part(kDatabase), error);
     for (const auto& [name, bytes] : had_) copied_.bytes += bytes;
-    for (const std::string& path : {Part(kDatabase), Part(kModels), Part(kSubmissions), partial_}) {
-      RETURN_IF_ERROR(Sync(path));
+    for (const std::string& path : {Part(kDatabase), Part(kModels), Part(kSubmissions)}) {
+      RETURN_IF_ERROR(runtime::SyncPath(path));
     }
     return absl::OkStatus();
   }
@@ -255,20 +226,9 @@ absl::StatusOr<CopiedStore> CopyStore(const std::string& from, const std::string
   if (!HasDatabase(from)) {
     return absl::NotFoundError(fmt::format("{}: is no store: it has no {}", from, kDatabase));
   }
-  const std::string target = WithoutSlash(to);
-  const std::string partial = target + ".partial";
-  RETURN_IF_ERROR(CheckTarget(target));
-  RETURN_IF_ERROR(RemovePartial(partial));
-  absl::StatusOr<CopiedStore> copied = StoreCopy(WithoutSlash(from), partial, progress).Run();
-  if (copied.ok() && rename(partial.c_str(), target.c_str()) != 0) {
-    copied = absl::ErrnoToStatus(errno, target + ": cannot put the copy in place");
-  }
-  if (copied.ok()) {
-    const fs::path parent = fs::path(target).parent_path();
-    if (absl::Status status = Sync(parent.empty() ? "." : parent.string()); !status.ok()) return status;
-  } else {
-    RemovePartial(partial).IgnoreError();
-  }
+  ASSIGN_OR_RETURN(runtime::NewFolder folder, runtime::NewFolder::Create(to, IsPartOfAStore));
+  ASSIGN_OR_RETURN(const CopiedStore copied, StoreCopy(WithoutSlash(from), folder.partial(), progress).Run());
+  RETURN_IF_ERROR(folder.Commit());
   return copied;
 }
 

@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +13,7 @@
 #include "cli/failure.h"
 #include "cli/join/https_client.h"
 #include "cli/join/invitation.h"
+#include "cli/owned_output.h"
 #include "core/certificates/new_certificate.h"
 #include "core/certificates/signing_request.h"
 #include "core/config/pem.h"
@@ -57,19 +55,10 @@ absl::Status MakeFolder(const std::string& folder) {
                       runtime::kExitCantCreate);
 }
 
-// Under root the files belong to whom the folder belongs to: the daemon must read them.
-absl::Status GiveToOwnerOf(const std::string& folder, const std::string& path) {
-  struct stat facts {};
-  if (geteuid() != 0 || stat(folder.c_str(), &facts) != 0) return absl::OkStatus();
-  if (chown(path.c_str(), facts.st_uid, facts.st_gid) == 0) return absl::OkStatus();
-  return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
-}
-
-absl::Status WriteFor(const std::string& folder, const std::string& file, const std::string& content,
-                      mode_t mode) {
-  const std::string path = folder + "/" + file;
-  RETURN_IF_ERROR(WriteOutput(path, content, mode));
-  return GiveToOwnerOf(folder, path);
+// The daemon must be able to read what root makes.
+absl::Status WriteIn(const std::string& folder, const std::string& file, const std::string& content,
+                     mode_t mode) {
+  return WriteForFolderOwner(folder + "/" + file, content, mode);
 }
 
 // The key of an earlier attempt whose answer was lost, or a new one.
@@ -79,7 +68,7 @@ absl::StatusOr<config::Key> KeyToJoinWith(const std::string& folder) {
     if (config::Key earlier = config::KeyIn(*pem)) return earlier;
   }
   config::Key key = certificates::NewKey();
-  RETURN_IF_ERROR(WriteFor(folder, kKeyFile, certificates::PemOf(*key), 0600));
+  RETURN_IF_ERROR(WriteIn(folder, kKeyFile, certificates::PemOf(*key), 0600));
   return key;
 }
 
@@ -145,9 +134,9 @@ absl::Status Join(const JoinArguments& arguments) {
 
   const std::string& name = joined.name();
   const config::TlsFiles files{out + "/" + name + ".pem", out + "/" + name + ".key", out + "/ca.pem"};
-  RETURN_IF_ERROR(WriteFor(out, "ca.pem", joined.ca(), 0644));
-  RETURN_IF_ERROR(WriteFor(out, name + ".key", certificates::PemOf(*key), 0600));
-  RETURN_IF_ERROR(WriteFor(out, name + ".pem", joined.certificate(), 0644));
+  RETURN_IF_ERROR(WriteIn(out, "ca.pem", joined.ca(), 0644));
+  RETURN_IF_ERROR(WriteIn(out, name + ".key", certificates::PemOf(*key), 0600));
+  RETURN_IF_ERROR(WriteIn(out, name + ".pem", joined.certificate(), 0644));
   RETURN_IF_ERROR(config::LoadTls(files, config::kClientOnly).status());
   std::error_code ignored;  // the key is in NAME.key
   std::filesystem::remove(out + "/" + kKeyFile, ignored);

@@ -146,6 +146,7 @@ absl::Status InviteBoards(const TokenInviteArguments& arguments) {
       ParseInvitation(Invitation{token.text, ca_sha256, arguments.address}.Text());
   if (!invitation.ok()) return UsageError("--address: expected HOST:PORT of the aggregator's HTTPS");
   token.record.boards = arguments.boards;
+  token.record.ca_sha256 = ca_sha256;
   RETURN_IF_ERROR(
       ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
   std::cout << invitation->Text() << "\n";

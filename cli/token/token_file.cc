@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "cli/failure.h"
+#include "cli/owned_output.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
@@ -49,7 +50,9 @@ absl::Status ChangeTokens(const std::string& path,
   struct stat before {};
   const bool existed = stat(path.c_str(), &before) == 0;
   RETURN_IF_ERROR(WriteOutput(path, tokens.Text(), existed ? before.st_mode & 0774 : 0600));
-  if (existed && geteuid() == 0 && chown(path.c_str(), before.st_uid, before.st_gid) != 0) {
+  // The aggregator must be able to read what root makes in its folder.
+  if (!existed) return GiveToFolderOwner(path);
+  if (geteuid() == 0 && chown(path.c_str(), before.st_uid, before.st_gid) != 0) {
     return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
   }
   return absl::OkStatus();

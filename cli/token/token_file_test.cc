@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -46,6 +47,20 @@ TEST_F(TokenFileTest, IsReadableByItsOwnerOnlyUntilItsModeIsChanged) {
   ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
   ASSERT_TRUE(AddToken("b").ok());
   EXPECT_EQ(Mode(), 0640u);
+}
+
+TEST_F(TokenFileTest, BelongsToTheOwnerOfItsFolderWhoeverMakesIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give files away";
+  const std::string folder = OwnFolder() + "state";
+  std::filesystem::create_directory(folder);
+  ASSERT_EQ(chown(folder.c_str(), 12'345, 12'345), 0);
+  const auto token = config::MakeToken("a", config::TokenRole::kViewer, 1, 2);
+  const std::string path = folder + "/tokens.toml";
+  ASSERT_TRUE(ChangeTokens(path, [&](config::TokenSet& tokens) { return tokens.Add(token->record); }).ok());
+  struct stat facts {};
+  ASSERT_EQ(stat(path.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, 12'345u) << "or the aggregator could not read it";
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(TokenFileTest, WritesNothingIfTheChangeIsRefused) {

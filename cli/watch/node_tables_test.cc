@@ -58,6 +58,24 @@ TEST(NodeTablesTest, ShowsHowANodeIs) {
   EXPECT_NE(ConditionsText(response, kNowNs), "");
 }
 
+TEST(NodeTablesTest, NoNodeMovesTheColumnsOfAnother) {
+  v1::ListNodesResponse response = OneNode(kNowNs);
+  v1::Node& odd = *response.add_nodes();
+  odd.set_site("lab");
+  odd.set_name("ю");
+  odd.set_accepted_frames(std::numeric_limits<std::uint64_t>::max());
+  odd.set_model_name(std::string(300, 'm'));
+  for (int i = 0; i < 100; ++i) odd.add_sources("panel-" + std::to_string(i));
+  response.mutable_nodes(0)->add_sources("south");
+  const std::string text = NodesText(response, kNowNs);
+  const std::size_t column = text.find("SOURCES");
+  const std::size_t first = text.find("\nlab  north") + 1, second = text.find("\nlab  ю") + 1;
+  EXPECT_EQ(text.find("south") - first, column) << text;
+  // ю has two bytes, the ellipsis of the model three.
+  EXPECT_EQ(text.find("panel-0") - second - 3, column) << text;
+  EXPECT_THAT(text, ::testing::EndsWith("…\n")) << "the list of sources is cut, and says so";
+}
+
 TEST(NodeTablesTest, ListsWhatLearnsBehindAnEmptyLineIfAnythingDoes) {
   v1::ListNodesResponse response = OneNode(0);
   EXPECT_EQ(LearnersText(response), "");

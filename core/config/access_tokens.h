@@ -25,6 +25,7 @@ struct AccessToken {
   std::int64_t created_unix_s = 0;
   std::int64_t expires_unix_s = 0;
   std::vector<std::string> boards = {};  // of kJoin: the names for which it gives a certificate, each to one
+  std::string ca_sha256 = {};  // of kJoin: the authority's certificate; empty: of an earlier release
 
   bool operator==(const AccessToken&) const = default;
 };
@@ -54,7 +55,8 @@ class TokenSet {
 
   // Errors: InvalidArgument with one line per fault.
   static absl::StatusOr<TokenSet> Parse(std::string_view text, std::string_view path);
-  // No file: no tokens. FailedPrecondition: anybody may write to it. Others as ReadFile and Parse.
+  // No file: no tokens. FailedPrecondition: anybody may write to it or to its folder, or it belongs to
+  // somebody else than root, this process's user and the folder's owner. Others as ReadFile and Parse.
   static absl::StatusOr<TokenSet> Read(const std::string& path);
   // As Parse takes it.
   std::string Text() const;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -115,6 +116,33 @@ TEST(AccessTokenTest, TakesNoFileForNoTokensAndRefusesOneThatAnybodyMayWrite) {
   ASSERT_EQ(chmod(path.c_str(), 0606), 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(TokenSet::Read(path).status()));
   std::filesystem::remove(path);
+}
+
+TEST(AccessTokenTest, RefusesAFileThatAnybodyCouldReplace) {
+  const std::string folder = OwnFolder() + "tokens";
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/tokens.toml";
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  EXPECT_THAT(std::string(TokenSet::Read(path).status().message()), HasSubstr("write to its folder"));
+  ASSERT_EQ(chmod(folder.c_str(), 01777), 0);
+  EXPECT_TRUE(TokenSet::Read(path).ok()) << "nobody but its owner replaces it";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(AccessTokenTest, RefusesAFileOfAnotherUserUnlessTheFolderIsThatUsersToo) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give files away";
+  constexpr uid_t kOther = 12'345;
+  const std::string folder = OwnFolder() + "tokens";
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/tokens.toml";
+  std::ofstream(path) << TokenSet().Text();
+  ASSERT_EQ(chown(path.c_str(), kOther, kOther), 0);
+  const absl::Status refused = TokenSet::Read(path).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("belongs to the user with the id 12345"));
+  ASSERT_EQ(chown(folder.c_str(), kOther, kOther), 0);
+  EXPECT_TRUE(TokenSet::Read(path).ok());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

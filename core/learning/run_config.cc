@@ -274,4 +274,11 @@ absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view
   return config;
 }
 
+std::string RunNameIn(std::string_view text) {
+  const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, "run");
+  std::string name;
+  if (file.ok()) file->Root().Read("name", name);
+  return ValidName(name) ? name : "";
+}
+
 }  // namespace tributary::learning

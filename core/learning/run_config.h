@@ -122,4 +122,7 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits = Cl
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path,
                                          ClientLimits limits = ClientLimits::kTraining);
 
+// The name that a run file gives, also where the rest of it is at fault; empty if no run may have it.
+std::string RunNameIn(std::string_view text);
+
 }  // namespace tributary::learning

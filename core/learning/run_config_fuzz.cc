@@ -10,6 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   const auto config = tributary::learning::ParseRunConfig(text, "run.toml");
   if (config.ok() && !tributary::learning::Validate(*config).ok()) std::abort();
+  if (config.ok() && tributary::learning::RunNameIn(text) != config->name) std::abort();
   if (!config.ok() && config.status().message().empty()) std::abort();
   return 0;
 }

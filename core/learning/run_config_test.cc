@@ -145,6 +145,14 @@ TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
             HasSubstr("run.toml:6: client.encoding")));
 }
 
+TEST(RunConfigTest, TellsTheNameOfARunWhoseOtherKeysAreAtFault) {
+  EXPECT_EQ(RunNameIn("name = \"letters\"\nrounds = 0\nnosuch = 1\n"), "letters");
+  for (const char* none :
+       {"rounds = 3\n", "name = 3\n", "name = \"a b\"\n", "name = \"letters\"\nrounds =", ""}) {
+    EXPECT_EQ(RunNameIn(none), "") << none;
+  }
+}
+
 // One table says the limits to the reader and to Validate.
 TEST(RunConfigTest, ANumberBeyondItsLimitsIsRefusedAtItsLineAndInASetting) {
   EXPECT_THAT(Message("name = \"a\"\nmax_nodes = 10001\n[strategy]\nmomentum = 1\n[privacy]\ndelta = 0"),

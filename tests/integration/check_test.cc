@@ -188,6 +188,12 @@ std::vector<Broken> AggregatorFaults() {
       {"CertificateOfAServerWithAParent", kAggregator,
        Site("", "[parent]\naggregator = \"127.0.0.1:1\"\nnode = \"aggregator\"\n" + kServerTls), 8,
        "tls.certificate", "may not be used by a client; an aggregator with a parent takes one of"},
+      {"TokensThatAnybodyMayWrite", kAggregator, Site("[access]\ntokens = \"open.toml\"\n"), 2,
+       "access.tokens", "anybody may write to it; take that right away: chmod o-w"},
+      {"TokensInAFolderThatAnybodyMayWrite", kAggregator, Site("[access]\ntokens = \"open/tokens.toml\"\n"),
+       2, "access.tokens", "anybody may write to its folder; take that right away: chmod o-w"},
+      {"TokensInNoFolder", kAggregator, Site("[access]\ntokens = \"none/tokens.toml\"\n"), 2, "access.tokens",
+       "its folder is missing"},
       {"NoList", kAggregator, Site("", kServerTls + "crl = \"none\"\n"), 8, "tls.crl", "cannot open"},
       {"ListThatIsNone", kAggregator, Site("", kServerTls + "crl = \"certs/ca.pem\"\n"), 8, "tls.crl",
        "is not a PEM revocation list; give the crl.pem that `tributary certs revoke` makes"},
@@ -231,6 +237,11 @@ class CheckTest : public ::testing::TestWithParam<Broken> {
     std::filesystem::create_symlink("none", folder_->Path("nowhere"));
     std::filesystem::create_directory(folder_->Path("odd"));
     folder_->Write("odd/models", "");
+    folder_->Write("open.toml", "");
+    std::filesystem::create_directory(folder_->Path("open"));
+    for (const char* open : {"open", "open.toml"}) {
+      ASSERT_EQ(chmod(folder_->Path(open).c_str(), 0777), 0);
+    }
     folder_->Write("crowded.npy", Recording(300, 1024));
     folder_->Write("archive.npz", "PK\3\4 and what follows");
     folder_->Write("side2", Images(4, 2));

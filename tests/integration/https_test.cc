@@ -189,9 +189,13 @@ TEST_F(HttpsTest, StartsControlsAndDeletesARunAndWritesItDown) {
   EXPECT_EQ(json::parse(AskAs(viewer_, "/api/v1/runs").body)["runs"].size(), 0u) << "a check starts nothing";
   EXPECT_EQ(post("/api/v1/runs", std::string(kRunToml) + "model = \"/etc/passwd\"\n").status, 400);
 
+  EXPECT_EQ(post("/api/v1/runs", "name = \"digits\"\nrounds = 0\n").status, 400);
+
   const HttpsAnswer started = post("/api/v1/runs", kRunToml);
   ASSERT_EQ(started.status, 201) << started.body;
   EXPECT_EQ(json::parse(started.body)["run"]["name"], "letters");
+  EXPECT_EQ(post("/api/v1/runs", "clip_norm = 1.0\n" + std::string(kRunToml)).status, 409)
+      << "the name is taken";
   EXPECT_EQ(json::parse(post("/api/v1/runs/letters/pause").body)["run"]["state"], "RUN_STATE_PAUSED");
   EXPECT_EQ(json::parse(post("/api/v1/runs/letters/resume").body)["run"]["state"], "RUN_STATE_WAITING");
   EXPECT_EQ(post("/api/v1/runs/nosuch/pause").status, 404);
@@ -216,6 +220,8 @@ TEST_F(HttpsTest, StartsControlsAndDeletesARunAndWritesItDown) {
   })) << Audit();
   const std::string audit = Audit();
   for (const char* part : {"\"action\":\"StartRun\",\"subject\":\"letters\",\"outcome\":\"OK\"",
+                           "\"action\":\"StartRun\",\"subject\":\"digits\",\"outcome\":\"INVALID_ARGUMENT\"",
+                           "\"action\":\"StartRun\",\"subject\":\"letters\",\"outcome\":\"ALREADY_EXISTS\"",
                            "\"action\":\"PauseRun\",\"subject\":\"nosuch\",\"outcome\":\"NOT_FOUND\"",
                            "\"name\":\"laptop-token\",\"way\":\"token\"", "\"from\":\"127.0.0.1:",
                            "\"name\":\"wall-token\"", "\"outcome\":\"PERMISSION_DENIED\""}) {

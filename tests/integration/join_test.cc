@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/config/pem.h"
 #include "core/config/tls.h"
 #include "core/runtime/file.h"
 #include "tests/support/certificates.h"
@@ -255,6 +258,92 @@ TEST_F(JoinTest, ANodeThatCannotRenewSaysWhyAndReportsOn) {
   EXPECT_THAT(node.process().Log(), HasSubstr("the aggregator has no authority in [access]"));
   EXPECT_TRUE(Goes(node));
   EXPECT_EQ(ReadText(path), before);
+}
+
+// Old and new side by side, then the new one alone: no node stops, and none needs a hand.
+TEST_F(JoinTest, AnAuthorityIsReplacedWhileItsNodesReport) {
+  const std::string used = Invite({"south"});
+  ASSERT_EQ(JoinSoon(used, "board").status, 0);
+  NodeProcess node(folder_, "south", aggregator_.ingest_port(), Table("board", "south", "renew = true\n"));
+  ASSERT_TRUE(Goes(node));
+  const std::string path = folder_.Path("board/south.pem"), before = ReadText(path);
+
+  // 1. The aggregator trusts both, and signs in the name of the new one.
+  const std::string old_ca = ReadText(certificates_.File("ca.pem"));
+  // Certificates begin at a whole second, an hour before they are made; the new CA must be the newer one.
+  const std::int64_t made_s =
+      config::UnixSeconds(X509_get0_notBefore(config::CertificatesIn(old_ca).front().get())) + 3'600;
+  ASSERT_TRUE(WaitFor([&] { return std::time(nullptr) > made_s; }));
+  const Certificates next(folder_, "next", {"aggregator"});
+  const std::string new_ca = ReadText(next.File("ca.pem"));
+  ASSERT_TRUE(runtime::WriteFileAtomically(certificates_.File("ca.pem.both"), new_ca + old_ca).ok());
+  std::string config = ReadText(folder_.Path("aggregator.toml"));
+  const auto replace = [&config](const std::string& from, const std::string& to) {
+    const std::size_t at = config.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << config;
+    config.replace(at, from.size(), to);
+  };
+  const std::string old_folder = std::filesystem::path(certificates_.File("ca.pem")).parent_path().string();
+  const std::string new_folder = std::filesystem::path(next.File("ca.pem")).parent_path().string();
+  replace("ca = \"" + certificates_.File("ca.pem"), "ca = \"" + certificates_.File("ca.pem.both"));
+  replace("authority = \"" + old_folder, "authority = \"" + new_folder);
+  folder_.Write("aggregator.toml", config);
+  aggregator_.process().Signal(SIGHUP);
+  ASSERT_TRUE(WaitFor([&] { return !Audit("TakeAuthority").empty(); })) << aggregator_.process().Log();
+  EXPECT_THAT(Join(used, "again").output, HasSubstr("its authority has another hash"));
+
+  // 2. The node gets both, and renews at once though its certificate is new.
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_.Path("board/ca.pem"), old_ca + new_ca).ok());
+  ASSERT_TRUE(WaitFor([&] { return MetricValue(node.Metrics(), kRenewed) == 1; })) << node.process().Log();
+  const auto taken = [&] {
+    return MetricValue(node.Metrics(), "tributary_tls_reloads_total{files=\"certificate\",result=\"taken\"}");
+  };
+  ASSERT_TRUE(WaitFor([&] { return taken() == 2; })) << "the CAs, then the certificate";
+  EXPECT_NE(ReadText(path), before);
+  const std::string only_new = folder_.Path("new.pem");
+  ASSERT_TRUE(runtime::WriteFileAtomically(only_new, new_ca).ok());
+  EXPECT_TRUE(config::LoadTls({path, folder_.Path("board/south.key"), only_new}, config::kClientOnly).ok());
+
+  // 3. The aggregator's own certificate; 4. nobody trusts the old authority any more.
+  replace(certificates_.File("aggregator.pem"), next.File("aggregator.pem"));
+  replace(certificates_.File("aggregator.key"), next.File("aggregator.key"));
+  replace(certificates_.File("ca.pem.both"), only_new);
+  replace("crl = ", "# crl = ");  // of the old authority
+  folder_.Write("aggregator.toml", config);
+  aggregator_.process().Signal(SIGHUP);
+  ASSERT_TRUE(WaitFor([&] { return Audit("TakeCertificate").size() == 2; })) << aggregator_.process().Log();
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_.Path("board/ca.pem"), new_ca).ok());
+  ASSERT_TRUE(WaitFor([&] { return taken() == 3; })) << node.process().Log();
+  ASSERT_TRUE(Goes(node));
+  node.process().Signal(SIGTERM);
+  EXPECT_EQ(node.process().Wait(std::chrono::seconds(20)), 0) << node.process().Log();
+  const json summary = json::parse(ReadText(node.summary_path()));
+  EXPECT_EQ(summary["dropped_frames"], 0) << summary;
+  EXPECT_EQ(summary["acknowledged_frames"], summary["sent_frames"]) << summary;
+
+  // The next start has the new authority alone; the certificate of the old one is refused.
+  NodeProcess again(folder_, "south", aggregator_.ingest_port(), Table("board", "south", "renew = true\n"));
+  EXPECT_TRUE(Goes(again)) << again.process().Log();
+  EXPECT_EQ(MetricValue(again.Metrics(), kRenewed), 0) << "it is of the newest authority";
+  folder_.Write("old.pem", before);
+  EXPECT_FALSE(config::LoadTls({folder_.Path("old.pem"), folder_.Path("board/south.key"), only_new},
+                               config::kClientOnly)
+                   .ok());
+  const CommandResult board = JoinSoon(
+      [&] {
+        std::vector<std::string> arguments = {
+            "token",     "invite",
+            "--file",    folder_.Path("tokens.toml"),
+            "--ca",      next.File("ca.pem"),
+            "--address", "localhost:" + std::to_string(aggregator_.http_port()),
+            "--name",    "newer",
+            "--board",   "east"};
+        const CommandResult made = Run(arguments);
+        EXPECT_EQ(made.status, 0) << made.output;
+        return made.output.substr(0, made.output.find('\n'));
+      }(),
+      "newer");
+  EXPECT_THAT(board.output, HasSubstr("joined as east"));
 }
 
 // All certificates of a name are in the record, also those that it got by itself.

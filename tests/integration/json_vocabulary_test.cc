@@ -182,7 +182,8 @@ class JsonVocabularyTest : public ::testing::Test {
 
   Process Node(const std::string& summary) {
     std::string config =
-        "node = \"board\"\nsite = \"room\"\n[uplink]\naggregator = \"" + Address() +
+        "node = \"board\"\nsite = \"room\"\n[uplink]\naggregator = \"" + Address() + "\"\nspool_dir = \"" +
+        folder_.Path("spool") +
         "\"\n[http]\nlisten = \"\"\n[fusion]\n[federation]\nimages = \"glyphs\"\nglyphs = 20\n";
     for (const auto& [wall, turned] : {std::pair{"south", 0}, {"east", 90}}) {
       config += std::string("[[panel]]\nname = \"") + wall + "\"\nworkload = \"positioning\"\nmodel = \"" +

@@ -51,8 +51,9 @@ rules=(
   # A backup is a copy of the store, made by what knows the store.
   "cli;aggregator/;^cli/backup/"
   # What runs a network is the node's accelerator and workload, and its augmenter in training.
-  # `doctor` checks a node's configuration as the node does; recordings are read by the node's source.
-  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(doctor/doctor|train/(beacon_recording|train_self_supervised))\.cc:"
+  # `doctor` checks a node's configuration as the node does, `backup` copies what it names; recordings are read by the
+  # node's source.
+  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(backup/node_copy|doctor/doctor|train/(beacon_recording|train_self_supervised))\.cc:"
 )
 
 if [ "$1" = --folders ]; then

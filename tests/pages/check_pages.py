@@ -36,6 +36,8 @@ NOT_RUN = {
     ("docs/running.md", "needs a container engine"): 1,
     ("docs/running.md", "needs an aggregator with an authority under the name hub, and systemd"): 1,
     ("docs/running.md", "needs an aggregator's store in /var/lib/tributary"): 2,
+    ("docs/running.md", "needs the node's files in /var/lib/tributary"): 2,
+    ("docs/boards.md", "takes ten minutes"): 1,
     ("docs/security.md", "needs a TLS aggregator under the name hub"): 1,
     ("fpga/syn/vivado/README.md", "needs Vivado and Vitis"): 2,
 }

@@ -50,9 +50,8 @@ absl::StatusOr<std::uint32_t> ReadRound(const HttpRequest& request, const std::s
                                                 std::numeric_limits<std::uint32_t>::max(), text));
 }
 
-HttpResponse Busy() {
-  return http::HttpProblem(
-      absl::ResourceExhaustedError("too many models are being made: come back in some seconds"));
+absl::Status BusyStatus() {
+  return absl::ResourceExhaustedError("too many models are being made: come back in some seconds");
 }
 
 }  // namespace
@@ -75,16 +74,25 @@ http::HttpAnswer HttpOperations::StartRun(const HttpRequest& request) {
         "run: model: a file cannot be named here: leave the key out for a fresh model, or use `tributary run "
         "start`");
   }
-  if (!config.ok()) return http::HttpProblem(config.status());
+  if (!config.ok()) {
+    // A check changes nothing.
+    if (check != "true") operations_.RefuseStart(access::CallerOf(request), request.body, config.status());
+    return http::HttpProblem(config.status());
+  }
   if (check == "true") return http::HttpJson(wire::DumpJson({{"ok", true}}));
   return HttpPending{[this, caller = access::CallerOf(request), text = request.body,
                       config = *std::move(config)](HttpPending::Done done) {
     const bool taken = Post([this, caller, text, config, done] {
       absl::StatusOr<std::string> model = FreshModel(config);
-      if (!model.ok()) return done(http::HttpProblem(model.status()));
+      if (!model.ok()) {
+        operations_.RefuseStart(caller, text, model.status());
+        return done(http::HttpProblem(model.status()));
+      }
       operations_.Start(caller, text, *std::move(model), AnswerWith<v1::StartRunResponse>(done, 201));
     });
-    if (!taken) done(Busy());
+    if (taken) return;
+    operations_.RefuseStart(caller, text, BusyStatus());
+    done(http::HttpProblem(BusyStatus()));
   }};
 }
 
@@ -131,7 +139,7 @@ void HttpOperations::Encode(OpenModel model, std::string run, std::string digest
     if (!download.ok()) return done(http::HttpProblem(download.status()));
     done(*std::move(download));
   });
-  if (!taken) done(Busy());
+  if (!taken) done(http::HttpProblem(BusyStatus()));
 }
 
 http::HttpAnswer HttpOperations::RollBack(const HttpRequest& request) const {

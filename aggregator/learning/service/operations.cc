@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/learning/run_config.h"
 #include "core/runtime/process.h"
 
 namespace tributary::learning {
@@ -34,17 +35,25 @@ void Operations::ChangeRun(access::Caller caller, std::string action, const std:
 }
 
 void Operations::Start(access::Caller caller, std::string config, std::string model, Done done) const {
+  std::string name = RunNameIn(config);
   coordinator_.StartRun(
       std::move(config), std::move(model),
-      [*this, caller = std::move(caller), done = std::move(done)](const absl::StatusOr<std::string>& run) {
+      [*this, caller = std::move(caller), name = std::move(name),
+       done = std::move(done)](const absl::StatusOr<std::string>& run) {
         runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
-        Note(caller, "StartRun", run.value_or(""), run.status());
+        Note(caller, "StartRun", name, run.status());
         if (!run.ok()) {
           ++coordinator_.counters().refused_runs;
           return done(run.status());
         }
         done(RunOn(coordinator_.board(), *run));
       });
+}
+
+void Operations::RefuseStart(const access::Caller& caller, std::string_view config,
+                             const absl::Status& refusal) const {
+  ++coordinator_.counters().refused_runs;
+  Note(caller, "StartRun", RunNameIn(config), refusal);
 }
 
 void Operations::Pause(access::Caller caller, const std::string& run, Done done) const {

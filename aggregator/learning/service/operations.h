@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "aggregator/access/audit_log.h"
@@ -23,6 +24,8 @@ class Operations {
       : coordinator_(coordinator), audit_(audit) {}
 
   void Start(access::Caller caller, std::string config, std::string model, Done done) const;
+  // Counts and notes a start that did not come so far: its configuration, or its model, was refused.
+  void RefuseStart(const access::Caller& caller, std::string_view config, const absl::Status& refusal) const;
   void Pause(access::Caller caller, const std::string& run, Done done) const;
   void Resume(access::Caller caller, const std::string& run, Done done) const;
   void Stop(access::Caller caller, const std::string& run, Done done) const;

@@ -90,7 +90,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   }
 
   void Refuse(const absl::Status& status) {
-    ++operations_.coordinator().counters().refused_runs;
+    operations_.RefuseStart(CallerOf(context_), config_, status);
     Finish(wire::ToGrpcStatus(status));
   }
 

@@ -55,6 +55,14 @@ void AppendRecord(const Record& record, std::string& bytes) {
   bytes.append(record.payload);
 }
 
+std::optional<JournalIdentity> IdentityOfSegment(std::string_view bytes) {
+  JournalIdentity identity;
+  if (bytes.size() < kSegmentHeaderBytes) return std::nullopt;
+  std::ranges::copy(bytes.substr(16, identity.size()), identity.begin());
+  if (!bytes.starts_with(SegmentHeader(identity))) return std::nullopt;
+  return identity;
+}
+
 SegmentContent ReadSegment(std::string_view bytes, const JournalIdentity& identity) {
   SegmentContent content;
   if (IsTornHeader(bytes, identity)) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ struct SegmentContent {
   std::size_t sound_bytes = 0;
   std::vector<Record> records = {};  // views into the bytes; empty unless sound or torn
 };
+
+// Whose records a segment of this release has, for who copies it without knowing the declaration; nothing if
+// it is none.
+std::optional<JournalIdentity> IdentityOfSegment(std::string_view bytes);
 
 // Trusts nothing in `bytes`: each record's checksum is compared before it counts.
 SegmentContent ReadSegment(std::string_view bytes, const JournalIdentity& identity);

@@ -70,6 +70,17 @@ TEST(SegmentTest, KnowsAnotherVersionAndAnotherOwner) {
   EXPECT_TRUE(content.records.empty());
 }
 
+TEST(SegmentTest, TellsWhoseItIsIfThisReleaseWroteIt) {
+  const std::string bytes = ThreeRecords();
+  EXPECT_EQ(IdentityOfSegment(bytes), kOurs);
+  for (std::size_t i = 0; i < kSegmentHeaderBytes; ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_FALSE(IdentityOfSegment(damaged)) << i;
+    EXPECT_FALSE(IdentityOfSegment(std::string_view(bytes).substr(0, i))) << i;
+  }
+}
+
 TEST(SegmentTest, BoundsTheLengthThatARecordDeclares) {
   std::string bytes = SegmentHeader(kOurs);
   bytes += std::string(12, '\xff');

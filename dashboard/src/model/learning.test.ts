@@ -4,7 +4,7 @@ import { Confusion } from './confusion';
 import { parseFaults } from './faults';
 import { FrameRates, inOrder, matches, troublesOf } from './fleet';
 import { accountOf, balanceOf } from './flow';
-import { committed, operationsOf } from './runs';
+import { accuracyCurves, committed, operationsOf } from './runs';
 import type { Slot } from './slot';
 
 const account = (total: number, entries: [string, string, number][]): FlowAccount => ({
@@ -66,6 +66,13 @@ test('a roll-back hides the rounds after it, a failed round is no point of the c
   const round = (number: number, rest: Partial<Round> = {}) => ({ round: number, failure: '', rolled_back: false, ...rest }) as Round;
   const history = [round(1), round(2), round(3, { failure: 'no quorum' }), round(4), round(1, { rolled_back: true }), round(5)];
   expect(committed(history).map((each) => each.round)).toEqual([1, 5]);
+});
+
+test('probe and neighbours stand beside those of an encoder that was never trained', () => {
+  const evaluation = { linear_probe: 0.75, knn: 0.5, random_linear_probe: 0.25, random_knn: 0.125 };
+  const curves = accuracyCurves([{ round: 1 }, { round: 2, evaluation }] as Round[]);
+  expect(curves.map((each) => each.values)).toEqual([[null, 75], [null, 50], [null, 25], [null, 12.5]]);
+  expect(curves.map((each) => each.dashed)).toEqual([false, false, true, true]);
 });
 
 test('a run that has ended can only be deleted', () => {

@@ -71,6 +71,21 @@ export function judged(rounds: readonly Round[]): boolean {
   return rounds.some((round) => round.evaluation !== undefined);
 }
 
-export function probe(round: Round, key: 'linear_probe' | 'knn' | 'random_linear_probe' | 'random_knn'): number {
+function probe(round: Round, key: 'linear_probe' | 'knn' | 'random_linear_probe' | 'random_knn'): number {
   return round.evaluation === undefined ? NaN : 100 * real(round.evaluation[key]);
+}
+
+// Accuracy of probe and nearest neighbours in per cent, each beside that of an encoder that was never trained.
+export function accuracyCurves(rounds: readonly Round[]): { label: string; dashed: boolean; values: (number | null)[] }[] {
+  const of = (label: string, key: Parameters<typeof probe>[1]) => ({
+    label,
+    dashed: key.startsWith('random'),
+    values: curve(rounds, (round) => probe(round, key)),
+  });
+  return [
+    of('linear probe', 'linear_probe'),
+    of('nearest neighbours', 'knn'),
+    of('probe, random encoder', 'random_linear_probe'),
+    of('neighbours, random encoder', 'random_knn'),
+  ];
 }

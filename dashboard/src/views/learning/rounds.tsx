@@ -1,7 +1,7 @@
 // The rounds of a run, as curves and as a table.
 import type { Round } from '../../api/types';
 import { bytes, count, dateAndTime, duration, milliseconds, real, shortDigest, significant } from '../../model/numbers';
-import { curve, judged, probe } from '../../model/runs';
+import { accuracyCurves, curve, judged } from '../../model/runs';
 import { Chart } from '../../ui/chart';
 import { Scrolling } from '../../ui/parts';
 
@@ -19,11 +19,7 @@ export function Curves({ rounds }: { rounds: readonly Round[] }) {
         <section>
           <h3>Accuracy on the operator’s images (%)</h3>
           <Chart label="Accuracy of linear probe and nearest neighbours by round, beside a random encoder" along={along} range={[0, 100]}
-            curves={[
-              { label: 'linear probe', values: curve(rounds, (round) => probe(round, 'linear_probe')) },
-              { label: 'nearest neighbours', values: curve(rounds, (round) => probe(round, 'knn')) },
-              { label: 'probe, random encoder', dashed: true, values: curve(rounds, (round) => probe(round, 'random_linear_probe')) },
-            ]} />
+            curves={accuracyCurves(rounds)} />
         </section>
       )}
       {rounds.some((round) => real(round.spread) > 0) && (
