@@ -19,6 +19,7 @@
 
 #include "core/images/idx_file.h"
 #include "core/images/split.h"
+#include "core/learning/client_settings.h"
 #include "core/nn/encoder/encoder_evaluation.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "node/learner/augmentation.h"
@@ -37,19 +38,23 @@ struct Schedule {
   std::uint64_t rounds = 40;
   std::uint64_t local_steps = 50;
   double rate = nn::SelfSupervisedOptions().learning_rate;
-  std::string augmentation = "continuous";
+  std::string augmentation = "strong";
   std::size_t grid = 3;
+  nn::SelfSupervisedMethod method = nn::SelfSupervisedMethod::kSimClr;
+  std::uint64_t seed = 1;  // of the split, the initial model, views and order
 };
 
 class Comparison {
  public:
   Comparison(const Sets& sets, const Schedule& schedule) : sets_(sets), schedule_(schedule) {
+    options_ = nn::FreshOptions(schedule.method);
+    options_.seed = schedule.seed;
     options_.encoder.side = sets.train.side;
     options_.encoder.grid = schedule.grid;
     options_.learning_rate = schedule.rate;
     options_.schedule_steps = schedule.rounds * schedule.local_steps;
     parts_ = *images::SplitImages(sets.train.count(), sets.train.labels,
-                                  {images::ImageSplit::kDirichlet, kNodes, 0.5, 1});
+                                  {images::ImageSplit::kDirichlet, kNodes, 0.5, schedule.seed});
     all_.resize(sets.train.count());
     std::iota(all_.begin(), all_.end(), 0U);
     const auto trainer = *nn::SelfSupervisedTrainer::Create(options_);
@@ -66,7 +71,8 @@ class Comparison {
     }
     std::printf("%-14s linear probe %6.2f %%\n", "alone, mean", 100 * alone);
     std::fflush(stdout);
-    Judge("centralised", Trained(all_, 0, kNodes * options_.schedule_steps));
+    Judge("one place", Trained(all_, 0, options_.schedule_steps));
+    Judge("one place, 5x", Trained(all_, 0, kNodes * options_.schedule_steps));
   }
 
  private:
@@ -76,7 +82,7 @@ class Comparison {
                                                            std::uint64_t schedule_steps) const {
     learner::LocalTrainingOptions local{.trainer = options_, .augmentation = schedule_.augmentation};
     local.trainer.schedule_steps = schedule_steps;
-    local.trainer.seed = node + 1;
+    local.trainer.seed = 1000 * schedule_.seed + node + 1;
     return *learner::SelfSupervisedWorkload::Create(sets_.train, part, local);
   }
 
@@ -159,7 +165,7 @@ class Comparison {
 int main(int argc, char** argv) {
   if (argc < 5) {
     std::cerr << "usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] "
-                 "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID]\n";
+                 "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID] [simclr|simsiam|byol] [SEED]\n";
     return 64;
   }
   const auto train = tributary::images::ReadIdxImages(argv[1], argv[2]);
@@ -173,12 +179,18 @@ int main(int argc, char** argv) {
   if (argc > 6) schedule.local_steps = std::strtoull(argv[6], nullptr, 10);
   if (argc > 7) schedule.rate = std::strtod(argv[7], nullptr);
   if (argc > 8) schedule.augmentation = argv[8];
-  if (const auto known = tributary::learner::CreateAugmenter(schedule.augmentation, train->side);
+  if (const auto known = tributary::learner::CreateAugmenter(schedule.augmentation, {.side = train->side});
       !known.ok()) {
     std::cerr << known.status() << "\n";
     return 64;
   }
   if (argc > 9) schedule.grid = std::strtoull(argv[9], nullptr, 10);
+  if (argc > 10) {
+    tributary::v1::ClientSettings settings;
+    settings.set_method(argv[10]);
+    schedule.method = tributary::learning::MethodOf(settings);
+  }
+  if (argc > 11) schedule.seed = std::strtoull(argv[11], nullptr, 10);
   const tributary::Sets sets{*train, *test};
   tributary::Comparison(sets, schedule).Run();
   return 0;

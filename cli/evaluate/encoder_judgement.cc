@@ -51,12 +51,15 @@ absl::StatusOr<EncoderJudgement> JudgeEncoder(nn::SelfSupervisedTrainer& trainer
 }
 
 nlohmann::ordered_json ToJson(const EncoderJudgement& judgement) {
-  return {{"encoder", ToJson(judgement.encoder)}, {"random_encoder", ToJson(judgement.random)}};
+  return {{"encoder", ToJson(judgement.encoder)},
+          {"random_encoder", ToJson(judgement.random)},
+          {"worse_than_untrained", judgement.worse_than_untrained()}};
 }
 
 void PrintJudgement(const EncoderJudgement& judgement) {
   PrintRow("this encoder", judgement.encoder);
   PrintRow("random encoder", judgement.random);
+  if (judgement.worse_than_untrained()) std::cout << "worse than the untrained encoder\n";
 }
 
 namespace {

@@ -13,6 +13,10 @@ namespace tributary::cli {
 struct EncoderJudgement {
   nn::EncoderEvaluation encoder;
   nn::EncoderEvaluation random;  // the untrained encoder of the same options
+
+  bool worse_than_untrained() const {
+    return encoder.linear_accuracy < random.linear_accuracy || encoder.knn_accuracy < random.knn_accuracy;
+  }
 };
 
 // The encoder as it is; the random one, which has seen no image, with its running statistics measured on the

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "cli/table.h"
+#include "core/learning/round_verdict.h"
 #include "core/runtime/elapsed.h"
 #include "core/wire/peer.h"
 
@@ -73,6 +74,8 @@ std::string RoundLineText(const v1::Round& round) {
       fmt::format("{:.1f}", seconds), learned ? fmt::format("{:.4f}", round.loss()) : "-",
       learned ? fmt::format("{:.2f}", round.spread()) : "-",
       fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(round.received_bytes())), probe, knn, test_spread);
+  const std::string verdict = learning::VerdictText(round);
+  if (!verdict.empty()) line += "  " + verdict;
   if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure());
   if (round.failure().empty() && round.declines_size() > 0) {
     const v1::RoundDecline& first = round.declines(0);

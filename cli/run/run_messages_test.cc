@@ -35,6 +35,15 @@ TEST(RunMessagesTest, PutsEachFigureBesideTheRandomEncoders) {
   }
 }
 
+TEST(RunMessagesTest, SaysAloudThatTrainingDoesNotHelp) {
+  v1::Round round = JudgedRound();
+  round.set_spread(0.9);
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("untrained")));
+  round.set_spread(0.05);
+  round.mutable_evaluation()->set_knn(0.7);
+  EXPECT_THAT(RoundLineText(round), HasSubstr("  collapsed; worse than untrained by the nearest neighbours"));
+}
+
 TEST(RunMessagesTest, SaysOfARoundThatIsNotJudgedNothingAboutImages) {
   v1::Round round;
   round.set_round(7);

@@ -17,7 +17,10 @@
 #include "core/images/image_set.h"
 #include "core/images/images_stream.h"
 #include "core/images/split.h"
+#include "core/learning/client_settings.h"
 #include "core/nn/encoder/encoder_file.h"
+#include "core/nn/encoder/label_free_evaluation.h"
+#include "core/nn/encoder/strong_augmenter.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "node/learner/augmentation.h"
@@ -28,16 +31,19 @@ namespace {
 struct TrainSelfSupervisedArguments {
   std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
   std::uint64_t steps = 4000;
-  nn::SelfSupervisedOptions options;
+  nn::SelfSupervisedOptions options = nn::FreshOptions(learning::MethodOf(learning::DefaultClientSettings()));
   images::ImageSplitOptions split;
   std::size_t part = 0;
-  std::string augmentation = "continuous";
+  // As a run file that names nothing.
+  std::string augmentation = learning::DefaultClientSettings().augmentation();
+  nn::StrongAugmentationOptions views;
   std::size_t buffer = 0;
   bool json = false;
 };
 
 nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& arguments, std::size_t side) {
   nn::SelfSupervisedOptions options = arguments.options;
+  options.bottleneck = nn::FreshOptions(options.method).bottleneck;
   options.encoder.side = side;
   options.schedule_steps = arguments.steps;
   if (options.encoder.quantised) {
@@ -64,7 +70,9 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   ASSIGN_OR_RETURN(const auto set,
                    images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
   if (set.count() == 0) return absl::InvalidArgumentError("the image file holds no image");
-  ASSIGN_OR_RETURN(auto augmenter, learner::CreateAugmenter(arguments.augmentation, set.side));
+  nn::StrongAugmentationOptions views = arguments.views;
+  views.side = set.side;
+  ASSIGN_OR_RETURN(auto augmenter, learner::CreateAugmenter(arguments.augmentation, views));
   ASSIGN_OR_RETURN(const auto trainer,
                    nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.side), std::move(augmenter)));
   ASSIGN_OR_RETURN(const auto part, PartOf(set, arguments));
@@ -103,6 +111,11 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part.size()},
                                     {"steps", arguments.steps}, {"seconds", seconds},
                                     {"loss", last.loss},        {"spread", last.spread}};
+  ASSIGN_OR_RETURN(const nn::LabelFreeEvaluation quality, nn::EvaluateWithoutLabels(*trainer, seen));
+  figures["label_free"] = {{"retrieval", quality.retrieval},
+                           {"alignment", quality.alignment},
+                           {"uniformity", quality.uniformity},
+                           {"rank", quality.rank}};
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
   if (judged) {
     ASSIGN_OR_RETURN(const auto test,
@@ -115,6 +128,10 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   if (arguments.json) {
     std::cout << figures.dump() << "\n";
   } else {
+    std::cout << fmt::format(
+        "without labels   retrieval {:6.2f} %   alignment {:.2f}   uniformity {:.2f}   rank {:.1f} of {}\n",
+        100 * quality.retrieval, quality.alignment, quality.uniformity, quality.rank,
+        trainer->options().encoder.feature_count());
     std::cout << fmt::format("{}: {} on {} in {:.0f} s\n", runtime::Printable(arguments.out),
                              runtime::Counted(arguments.steps, "step"),
                              runtime::Counted(part.size(), "image"), seconds);
@@ -149,7 +166,9 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
       ->needs(test_labels);
   command.Text("--out", arguments.out, "FILE", "Encoder file to write");
   command.Choice("--method", options.method,
-                 {{"simsiam", nn::SelfSupervisedMethod::kSimSiam}, {"byol", nn::SelfSupervisedMethod::kByol}},
+                 {{"simclr", nn::SelfSupervisedMethod::kSimClr},
+                  {"simsiam", nn::SelfSupervisedMethod::kSimSiam},
+                  {"byol", nn::SelfSupervisedMethod::kByol}},
                  "Method of self-supervised learning");
   command.Choice("--norm", options.encoder.norm,
                  {{"batch", nn::EncoderNorm::kBatch},
@@ -163,12 +182,25 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
              [&options](const std::string& text) { return ReadChannels(text, options.encoder.channels); })
       ->expected(1, 16);
   command.Number("--grid", options.encoder.grid, "N", "Features: means of grid x grid areas");
-  command.Choice("--augmentation", arguments.augmentation, {{"continuous", "continuous"}, {"table", "table"}},
-                 "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
+  command.Choice("--augmentation", arguments.augmentation,
+                 {{"strong", "strong"}, {"continuous", "continuous"}, {"table", "table"}},
+                 "Views that differ in crop and light; by blur and angle; or from the FPGA kernel's tables "
+                 "(computed on the processor)");
+  nn::StrongAugmentationOptions& views = arguments.views;
+  command.Number("--crop", views.crop, "SHARE", "Strong views: largest part of the area that is left out");
+  command.Number("--rotation", views.rotation_deg, "DEGREES", "Strong views: largest angle, either way");
+  command.Number("--brightness", views.brightness, "SHARE", "Strong views: largest shift, in parts of white");
+  command.Number("--contrast", views.contrast, "X", "Strong views: a factor from 1 / (1 + X) to 1 + X");
+  command.Number("--blur", views.blur, "P", "Strong views: probability of blur");
+  command.Number("--cut-out", views.cut_out, "SHARE",
+                 "Strong views: largest side of a square without image, in parts of the side");
+  command.Number("--flip", views.flip, "P",
+                 "Strong views: probability of left for right; only if a mirrored image means the same");
   command.Number(
       "--buffer", arguments.buffer, "N",
       "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");
   command.Number("--steps", arguments.steps, "N", "Number of training steps", {1, 100'000'000});
+  command.Number("--temperature", options.temperature, "T", "Method simclr: of the softmax over the cosines");
   command.Number("--batch", options.batch, "N", "Images per training step");
   command.Number("--learning-rate", options.learning_rate, "RATE", "Learning rate for a batch of 256");
   command.Choice("--split", arguments.split.kind,

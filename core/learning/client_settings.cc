@@ -20,6 +20,7 @@ using Settings = v1::ClientSettings;
 
 // All that an unsigned field holds.
 constexpr nn::TrainingLimit kSeedLimit = {0, 0x1p64};
+constexpr nn::StrongAugmentationOptions kViews;
 
 const FieldDescriptor* Field(int number) { return Settings::descriptor()->FindFieldByNumber(number); }
 
@@ -62,19 +63,53 @@ std::vector<ClientSetting> MakeTable() {
        .default_value = 1,
        .help = "of augmentation and order; each node mixes in its name and the round"},
       {.field = Field(Settings::kMethodFieldNumber),
-       .choices = {"simsiam", "byol"},
-       .optional_on_wire = true,
+       .choices = {"simclr", "simsiam", "byol"},
+       .earlier = "simsiam",
        .help = "of self-supervised learning"},
       {.field = Field(Settings::kAugmentationFieldNumber),
-       .choices = {"continuous", "table"},
-       .optional_on_wire = true,
+       .choices = {"strong", "continuous", "table"},
+       .earlier = "continuous",
        .former = "hardware",
        .renamed = "\"hardware\" is now called \"table\"; the processor computes these views",
-       .help = "table: the views of the FPGA kernel's tables, computed on the processor"},
+       .help =
+           "continuous: blur, rotation and crop with black borders; table: the views of the FPGA kernel's "
+           "tables, computed on the processor"},
       {.field = Field(Settings::kTargetDecayFieldNumber),
        .limit = nn::kTargetDecayLimit,
        .default_value = 0.996,
        .help = "byol: share of the target network that a step keeps, at step 0"},
+      {.field = Field(Settings::kTemperatureFieldNumber),
+       .limit = nn::kTemperatureLimit,
+       .default_value = nn::SelfSupervisedOptions().temperature,
+       .help = "simclr: of the softmax over the cosines of views; above 0"},
+      {.field = Field(Settings::kCropFieldNumber),
+       .limit = nn::kCropLimit,
+       .default_value = kViews.crop,
+       .help = "strong: largest part of the image's area that a view leaves out"},
+      {.field = Field(Settings::kRotationDegFieldNumber),
+       .limit = nn::kRotationLimit,
+       .default_value = kViews.rotation_deg,
+       .help = "strong: largest angle, either way"},
+      {.field = Field(Settings::kBrightnessFieldNumber),
+       .limit = nn::kBrightnessLimit,
+       .default_value = kViews.brightness,
+       .help = "strong: largest shift, in parts of white"},
+      {.field = Field(Settings::kContrastFieldNumber),
+       .limit = nn::kContrastLimit,
+       .default_value = kViews.contrast,
+       .help = "strong: a factor from 1 / (1 + contrast) to 1 + contrast"},
+      {.field = Field(Settings::kBlurFieldNumber),
+       .limit = nn::kProbabilityLimit,
+       .default_value = kViews.blur,
+       .help = "strong: probability"},
+      {.field = Field(Settings::kCutOutFieldNumber),
+       .limit = nn::kCutOutLimit,
+       .default_value = kViews.cut_out,
+       .help = "strong: largest side of a square without image, in parts of the side"},
+      {.field = Field(Settings::kFlipFieldNumber),
+       .limit = nn::kProbabilityLimit,
+       .default_value = kViews.flip,
+       .help = "strong: probability of left for right; only if a mirrored image means the same"},
   };
 }
 
@@ -120,12 +155,12 @@ void Check(const Settings& settings, const ClientSetting& setting, ClientLimits 
   }
   const double value = NumberOf(settings, field);
   nn::TrainingLimit limit = setting.limit;
-  if (limits == ClientLimits::kStored) limit.most = std::numeric_limits<double>::max();
+  if (IsStored(limits)) limit.most = std::numeric_limits<double>::max();
   faults.Check(limit.Admits(value), field.name(), limit.Refusal("", value).substr(1));
 }
 
 config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
-  if (limits == ClientLimits::kStored) return {0, std::numeric_limits<double>::max()};
+  if (IsStored(limits)) return {0, std::numeric_limits<double>::max()};
   return {limit.least, limit.most};
 }
 
@@ -134,7 +169,8 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
   const FieldDescriptor& field = *setting.field;
   const std::string& key = field.name();
   if (!IsNumber(field)) {
-    std::string choice(setting.choices.front());
+    const bool earlier = limits == ClientLimits::kStoredEarlier && !setting.earlier.empty();
+    std::string choice(earlier ? setting.earlier : setting.choices.front());
     if (!setting.former.empty() && section.Is(key, setting.former)) {
       std::string former;
       section.Read(key, former, setting.help);
@@ -186,8 +222,8 @@ Faults FaultsOf(const Settings& settings, ClientLimits limits) {
 absl::Status AdoptFromTask(Settings& settings, bool masked) {
   settings.DiscardUnknownFields();  // what a restart would not find in the store
   for (const ClientSetting& setting : ClientSettingTable()) {
-    if (setting.optional_on_wire && ChoiceOf(settings, *setting.field).empty()) {
-      SetChoice(setting.choices.front(), *setting.field, settings);
+    if (!setting.earlier.empty() && ChoiceOf(settings, *setting.field).empty()) {
+      SetChoice(setting.earlier, *setting.field, settings);
     }
   }
   Settings plain = settings;
@@ -230,12 +266,29 @@ parameters::UpdateEncoding EncodingOf(const Settings& settings) {
   return static_cast<parameters::UpdateEncoding>(settings.encoding());
 }
 
+nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
+  if (settings.method() == "byol") return nn::SelfSupervisedMethod::kByol;
+  if (settings.method() == "simclr") return nn::SelfSupervisedMethod::kSimClr;
+  return nn::SelfSupervisedMethod::kSimSiam;
+}
+
+nn::StrongAugmentationOptions StrongViewsOf(const Settings& settings, std::size_t side) {
+  return {.side = side,
+          .crop = settings.crop(),
+          .rotation_deg = settings.rotation_deg(),
+          .brightness = settings.brightness(),
+          .contrast = settings.contrast(),
+          .blur = settings.blur(),
+          .cut_out = settings.cut_out(),
+          .flip = settings.flip()};
+}
+
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMostStored = std::numeric_limits<std::int32_t>::max();
   const auto least = static_cast<std::int64_t>(limit.least);
   if (limit.most >= static_cast<double>(kMost)) return {least, kMost};
-  return {least, limits == ClientLimits::kStored ? kMostStored : static_cast<std::int64_t>(limit.most)};
+  return {least, IsStored(limits) ? kMostStored : static_cast<std::int64_t>(limit.most)};
 }
 
 }  // namespace tributary::learning

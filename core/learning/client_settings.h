@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "core/config/config.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/nn/encoder/strong_augmenter.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/parameters/update_encoding.h"
 #include "core/status/faults.h"
@@ -23,8 +25,9 @@ struct ClientSetting {
   nn::TrainingLimit limit = {0, 0};            // of a number
   double default_value = 0;                    // of a number
   std::vector<std::string_view> choices = {};  // of a text or an enumeration; the first is the default
-  // A task may lack it and means the default: the field is younger than the message.
-  bool optional_on_wire = false;
+  // For a choice: what a task means that lacks it, and the default of a run that was stored before the
+  // present one (ClientLimits::kStoredEarlier). Empty: a task must have it.
+  std::string_view earlier = {};
   // A choice by its former name, and what the name is now.
   std::string_view former = {};
   std::string_view renamed = {};
@@ -43,7 +46,13 @@ v1::ClientSettings DefaultClientSettings();
 enum class ClientLimits {
   kTraining,  // what every node takes
   kStored,    // for a run that was taken before: the lower ones alone, without which settings mean nothing
+  kStoredEarlier,  // the same, by a release with other defaults
 };
+
+constexpr bool IsStored(ClientLimits limits) { return limits != ClientLimits::kTraining; }
+
+// What v1.StoredRun.defaults is for a run that is started now; a lower number means kStoredEarlier.
+inline constexpr std::uint32_t kRunFileDefaults = 1;
 
 // What is wrong, by field: "must be from 2 to 4096, found 1". ASCII: it crosses the wire.
 Faults FaultsOf(const v1::ClientSettings& settings, ClientLimits limits);
@@ -60,6 +69,11 @@ v1::ClientSettings ReadClientSettings(const config::ConfigSection& root, std::ui
 std::string ClientSectionOf(const v1::ClientSettings& settings);
 
 parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
+
+// For settings within their limits.
+nn::SelfSupervisedMethod MethodOf(const v1::ClientSettings& settings);
+// The strong views, for images of this side.
+nn::StrongAugmentationOptions StrongViewsOf(const v1::ClientSettings& settings, std::size_t side);
 
 // How a section's integers are limited by the training's limits.
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits);

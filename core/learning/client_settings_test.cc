@@ -46,7 +46,7 @@ TEST(ClientSettingsTest, ATaskIsRefusedWithTheFieldAndItsLimits) {
   EXPECT_THAT(Refusal(settings), HasSubstr("settings.learning_rate must be from 0 to 100"));
   settings = DefaultClientSettings();
   settings.set_method("other");
-  EXPECT_EQ(Refusal(settings), "settings.method must be simsiam or byol");
+  EXPECT_EQ(Refusal(settings), "settings.method must be simclr or simsiam or byol");
   settings = DefaultClientSettings();
   settings.set_encoding(static_cast<v1::UpdateEncoding>(99));
   EXPECT_THAT(Refusal(settings), HasSubstr("settings.encoding must be float32 or"));
@@ -60,7 +60,7 @@ TEST(ClientSettingsTest, Fixed32IsForMaskedTasksAlone) {
   EXPECT_THAT(Refusal(settings, false), HasSubstr("settings.encoding"));
 }
 
-TEST(ClientSettingsTest, ATaskOfBeforeMeansTheDefaultsOfFieldsThatItLacks) {
+TEST(ClientSettingsTest, ATaskOfBeforeMeansTheEarlierDefaultsOfFieldsThatItLacks) {
   v1::ClientSettings settings = DefaultClientSettings();
   settings.clear_method();
   settings.clear_augmentation();
@@ -69,6 +69,16 @@ TEST(ClientSettingsTest, ATaskOfBeforeMeansTheDefaultsOfFieldsThatItLacks) {
   EXPECT_EQ(settings.augmentation(), "continuous");
   settings.clear_workload();
   EXPECT_THAT(Refusal(settings), HasSubstr("settings.workload"));
+}
+
+TEST(ClientSettingsTest, ARunThatWasStoredBeforeKeepsTheDefaultsOfItsTime) {
+  const auto file = config::ConfigFile::Parse("", "");
+  const v1::ClientSettings earlier = ReadClientSettings(file->Root(), 0, ClientLimits::kStoredEarlier);
+  EXPECT_EQ(earlier.method(), "simsiam");
+  EXPECT_EQ(earlier.augmentation(), "continuous");
+  const v1::ClientSettings stored = ReadClientSettings(file->Root(), 0, ClientLimits::kStored);
+  EXPECT_EQ(stored.method(), "simclr");
+  EXPECT_EQ(stored.augmentation(), "strong");
 }
 
 TEST(ClientSettingsTest, AFieldThatIsNotKnownHereIsDropped) {

@@ -7,11 +7,9 @@
 namespace tributary::learning {
 
 absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
-  nn::SelfSupervisedOptions options;
+  nn::SelfSupervisedOptions options = nn::FreshOptions(MethodOf(config.client));
   options.encoder = config.encoder;
   options.seed = config.client.seed();
-  options.method =
-      config.client.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
   ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(options));
   return nn::EncodeEncoder(*trainer);
 }

@@ -68,7 +68,7 @@ void RunNumbers(auto& run, ClientLimits limits, const auto& take) {
        "probability that a connected node is asked; drawn again if fewer than the quorum are");
   take("max_samples", run.max_samples, config::IntegerLimits{1},
        "largest number of samples that a node may claim");
-  const bool stored = limits == ClientLimits::kStored;
+  const bool stored = IsStored(limits);
   take("max_element", run.max_element,
        config::RealLimits{stored ? 0 : nn::kMaxElementLimit.least, nn::kMaxElementLimit.most, stored},
        "an update with a larger element, of either sign, is refused; the sum's resolution is proportional to "
@@ -102,6 +102,8 @@ void CheckClient(const RunConfig& config, Faults& faults) {
   // Averages beyond these diverge, in a stored run too.
   faults.Check(client.momentum() < 1, "client.momentum", "must be below 1");
   faults.Check(client.target_decay() <= 1, "client.target_decay", "must be at most 1");
+  faults.Check(client.method() != "simclr" || client.temperature() > 0, "client.temperature",
+               "must be above 0 for the method simclr");
   const StrategyKind kind = config.strategy.kind;
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0, "client.proximal_mu",
                "must be above 0 for the strategy fedprox");
@@ -262,7 +264,7 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
             "is judging; 0: never");
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
-  if (limits == ClientLimits::kStored) return config;
+  if (IsStored(limits)) return config;
   RecordEncoderFault(nn::Validate(config.encoder), file);
   return config;
 }

@@ -100,6 +100,7 @@ struct RunConfig {
   // A parent's run, of which this aggregator adds up a part: its rounds begin by RunRules::Begin and it ends
   // by Stop alone, however many rounds there were. Not a key of a file.
   bool relayed = false;
+  std::uint32_t defaults = kRunFileDefaults;  // those that its file was read with. Not a key of a file.
   PrivacySettings privacy;
   BufferSettings buffer;
   EvaluationSettings evaluation;

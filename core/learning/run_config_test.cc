@@ -179,7 +179,7 @@ TEST(RunConfigTest, SaysWhatTheFormerNameOfAnAugmentationIsCalled) {
   EXPECT_THAT(Message("name = \"a\"\n[client]\naugmentation = \"hardware\""),
               HasSubstr("run.toml:3: client.augmentation: \"hardware\" is now called \"table\""));
   EXPECT_THAT(Message("name = \"a\"\n[client]\naugmentation = \"fast\""),
-              HasSubstr("expected one of continuous, table, found \"fast\""));
+              HasSubstr("expected one of strong, continuous, table, found \"fast\""));
 }
 
 TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {

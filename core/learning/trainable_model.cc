@@ -11,7 +11,12 @@ namespace tributary::learning {
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model) {
   const auto format = model.metadata.find("format");
   if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();
-  const absl::Status encoder = nn::EncoderFromTensors(model).status();
+  const absl::StatusOr<nn::EncoderFile> read = nn::EncoderFromTensors(model);
+  const absl::Status& encoder = read.status();
+  if (encoder.ok() && client.method() != "simclr" && read->options.bottleneck == 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("the method {} needs a model with a predictor, and this one has none", client.method()));
+  }
   if (encoder.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("the workload {} trains encoders, and this model of format \"{}\" is none: {}",

@@ -36,6 +36,18 @@ TEST(TrainableModelTest, TakesAnEncoderAndAFileThatNamesNoFormat) {
   EXPECT_EQ(CheckTrainable(SelfSupervised(), plain), absl::OkStatus());
 }
 
+TEST(TrainableModelTest, RefusesAModelWithoutThePredictorThatTheMethodNeeds) {
+  const auto trainer = nn::SelfSupervisedTrainer::Create(nn::FreshOptions(nn::SelfSupervisedMethod::kSimClr));
+  const parameters::TensorSet model = *parameters::DecodeSafetensors(nn::EncodeEncoder(**trainer));
+  v1::ClientSettings client = SelfSupervised();
+  client.set_method("simclr");
+  EXPECT_EQ(CheckTrainable(client, model), absl::OkStatus());
+  EXPECT_EQ(CheckTrainable(client, Encoder()), absl::OkStatus());
+  client.set_method("byol");
+  EXPECT_THAT(std::string(CheckTrainable(client, model).message()),
+              HasSubstr("the method byol needs a model with a predictor"));
+}
+
 TEST(TrainableModelTest, RefusesAnotherNetwork) {
   parameters::TensorSet positioning = Encoder();
   positioning.metadata["format"] = "tributary-positioning-1";

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/nn/encoder/augmenter.h"
+#include "core/status/macros.h"
 #include "fpga/model/augmentation.h"
 
 namespace tributary::learner {
@@ -81,11 +82,17 @@ class TableAugmentation final : public nn::Augmenter {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name, std::size_t side) {
+absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name,
+                                                               const nn::StrongAugmentationOptions& strong) {
+  const std::size_t side = strong.side;
+  if (name == "strong") {
+    RETURN_IF_ERROR(nn::Validate(strong));
+    return nn::CreateStrongAugmenter(strong);
+  }
   if (name == "continuous") return nn::CreateContinuousAugmenter({.side = side});
   if (name != "table") {
     return absl::InvalidArgumentError(
-        fmt::format("augmentation is \"{}\", expected continuous or table", name));
+        fmt::format("augmentation is \"{}\", expected strong, continuous or table", name));
   }
   if (side != fpga::kImageSide) {
     return absl::InvalidArgumentError(

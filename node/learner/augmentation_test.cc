@@ -23,7 +23,7 @@ TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
   constexpr std::size_t kImages = 100;
   const std::vector<std::uint8_t> images = RandomImages(kImages);
   std::vector<std::uint8_t> views(images.size());
-  const auto augmentation = *CreateAugmenter("table", fpga::kImageSide);
+  const auto augmentation = *CreateAugmenter("table", {.side = fpga::kImageSide});
   for (std::uint64_t key = 0; key < 10; ++key) {
     const std::uint64_t bits = nn::RandomStream(key).Bits();
     augmentation->MakeViews(images, bits, views);
@@ -40,13 +40,20 @@ TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
 }
 
 TEST(CreateAugmenterTest, RefusesTheTablesForImagesOfAnotherSide) {
-  EXPECT_TRUE(CreateAugmenter("table", 28).ok());
-  EXPECT_EQ(CreateAugmenter("table", 32).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(CreateAugmenter("continuous", 32).ok());
+  EXPECT_TRUE(CreateAugmenter("table", {.side = 28}).ok());
+  EXPECT_EQ(CreateAugmenter("table", {.side = 32}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(CreateAugmenter("continuous", {.side = 32}).ok());
+}
+
+TEST(CreateAugmenterTest, RefusesStrongViewsBeyondTheirLimits) {
+  EXPECT_TRUE(CreateAugmenter("strong", {.side = 32}).ok());
+  EXPECT_EQ(CreateAugmenter("strong", {.side = 32, .crop = 1}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(CreateAugmenter("continuous", {.side = 32, .crop = 1}).ok()) << "they are of strong views";
 }
 
 TEST(CreateAugmenterTest, KnowsItsSetsByName) {
-  EXPECT_EQ(CreateAugmenter("fast", 28).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CreateAugmenter("fast", {.side = 28}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -239,6 +239,9 @@ absl::Status Learner::Restore(const wire::TrainTask& task) {
   if (task.train.settings().ema_lambda() > 0 && !state.local.empty()) {
     RETURN_IF_ERROR(workload_->SetLocal(state.local));
   }
+  if (task.train.settings().method() == "byol" && !state.target.empty()) {
+    RETURN_IF_ERROR(workload_->SetTarget(state.target));
+  }
   return options_.buffer > 0 ? workload_->SetBuffered(state.buffer) : absl::OkStatus();
 }
 
@@ -315,12 +318,15 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
 absl::Status Learner::Keep(const std::string& run) {
   const std::span<const float> local = workload_->local();
   const std::span<const images::KeptImage> buffered = workload_->buffered();
-  if (options_.state_file.empty() || (residual_.empty() && local.empty() && buffered.empty())) {
-    return absl::OkStatus();
-  }
-  return runtime::WriteFileAtomically(
-      options_.state_file,
-      EncodeLearnerState({run, residual_, {local.begin(), local.end()}, {buffered.begin(), buffered.end()}}));
+  const std::span<const float> target = workload_->target();
+  const bool nothing = residual_.empty() && local.empty() && target.empty() && buffered.empty();
+  if (options_.state_file.empty() || nothing) return absl::OkStatus();
+  return runtime::WriteFileAtomically(options_.state_file,
+                                      EncodeLearnerState({run,
+                                                          residual_,
+                                                          {local.begin(), local.end()},
+                                                          {buffered.begin(), buffered.end()},
+                                                          {target.begin(), target.end()}}));
 }
 
 }  // namespace tributary::learner

@@ -80,6 +80,7 @@ std::string EncodeLearnerState(const LearnerState& state) {
   parameters::TensorSet set;
   Put(set, "residual", state.residual);
   Put(set, "local", state.local);
+  Put(set, "target", state.target);
   PutBuffer(set, state.buffer);
   set.metadata = {{"kind", kKind}, {"run", state.run}, {"crc32c", Checksum(set)}};
   return parameters::EncodeSafetensors(set);
@@ -98,6 +99,7 @@ absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file) {
   state.run = run->second;
   RETURN_IF_ERROR(Get(set, "residual", state.residual));
   RETURN_IF_ERROR(Get(set, "local", state.local));
+  RETURN_IF_ERROR(Get(set, "target", state.target));
   RETURN_IF_ERROR(GetBuffer(set, state.buffer));
   return state;
 }

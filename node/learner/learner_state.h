@@ -15,6 +15,7 @@ struct LearnerState {
   std::vector<float> residual;  // error feedback: what the encoding lost of the last update; may be empty
   std::vector<float> local;     // FedEMA's local model; may be empty
   std::vector<images::KeptImage> buffer;  // which images are in it and how novel they are; never their pixels
+  std::vector<float> target = {};         // BYOL's target network; may be empty
 };
 
 // As a safetensors file with a CRC of its tensors. Errors of decoding: DataLoss; InvalidArgument for a file

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/learning/client_settings.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/status/macros.h"
 #include "node/learner/augmentation.h"
@@ -53,18 +54,21 @@ LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::Self
                                      const std::string& node, std::size_t buffer) {
   const v1::ClientSettings& s = task.train.settings();
   nn::SelfSupervisedOptions trainer = model;
-  trainer.method =
-      s.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+  trainer.method = learning::MethodOf(s);
   trainer.batch = s.batch();
   trainer.learning_rate = s.learning_rate();
   trainer.momentum = s.momentum();
   trainer.weight_decay = s.weight_decay();
   trainer.proximal = s.proximal_mu();
   trainer.target_decay = s.target_decay();
+  if (!trainer.predicts()) trainer.temperature = s.temperature();
   trainer.schedule_steps = s.schedule_steps();
   trainer.seed = SeedOf(s.seed(), node);
-  return {
-      .trainer = trainer, .augmentation = s.augmentation(), .ema_lambda = s.ema_lambda(), .buffer = buffer};
+  return {.trainer = trainer,
+          .augmentation = s.augmentation(),
+          .views = learning::StrongViewsOf(s, model.encoder.side),
+          .ema_lambda = s.ema_lambda(),
+          .buffer = buffer};
 }
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
@@ -85,7 +89,9 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
         fmt::format("a buffer of {} images and a batch of {}: needs an even batch, and room for half of it",
                     options.buffer, batch));
   }
-  ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(options.augmentation, images.side));
+  nn::StrongAugmentationOptions views = options.views;
+  views.side = images.side;
+  ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(options.augmentation, views));
   ASSIGN_OR_RETURN(auto trainer, nn::SelfSupervisedTrainer::Create(options.trainer, std::move(augmenter)));
   return std::unique_ptr<SelfSupervisedWorkload>(
       new SelfSupervisedWorkload(options, std::move(trainer), images, std::move(part)));
@@ -98,7 +104,8 @@ std::uint64_t SelfSupervisedWorkload::Bytes(std::uint64_t images_in_part,
   const std::uint64_t drawn = options.buffer > 0 ? o.batch / 2 : o.batch;  // images of the stream in a step
   std::uint64_t model = 0;
   for (const parameters::TensorShape& tensor : nn::SelfSupervisedSchema(o)) model += tensor.size();
-  const std::uint64_t models = options.ema_lambda > 0 ? 3 : 1;               // measured_; local_ and start_
+  const std::uint64_t models = 1 + (options.ema_lambda > 0 ? 2 : 0) +  // measured_; local_ and start_
+                               (o.method == nn::SelfSupervisedMethod::kByol ? 1 : 0);  // target_
   const std::uint64_t stream = 2 * sizeof(std::uint32_t) * images_in_part +  // the part and its order
                                drawn * (sizeof(std::uint32_t) + pixels);
   const std::uint64_t rehearsal = options.buffer == 0 ? 0
@@ -173,6 +180,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   RETURN_IF_ERROR(trainer_->SetParameters(global));
   MeasureStatistics(round * steps);
   RETURN_IF_ERROR(trainer_->SetParameters(Start(global)));
+  if (!target_.empty()) RETURN_IF_ERROR(trainer_->SetTarget(target_));
   // Views, batches and the learning rate depend only on the step, which the round gives, and on the buffer.
   trainer_->SeekStep(round * steps);
   if (rehearsal_) RETURN_IF_ERROR(rehearsal_->Restore(buffered_));
@@ -195,6 +203,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
 void SelfSupervisedWorkload::EndRound() {
   const std::span<const float> trained = trainer_->parameters();
   if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
+  target_.assign(trainer_->target().begin(), trainer_->target().end());
   if (!rehearsal_) return;
   const std::span<const images::KeptImage> kept = rehearsal_->kept();
   buffered_.assign(kept.begin(), kept.end());
@@ -204,6 +213,12 @@ absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const images::KeptIma
   if (!rehearsal_) return absl::FailedPreconditionError("this node has no buffer");
   RETURN_IF_ERROR(rehearsal_->Restore(kept));
   buffered_.assign(kept.begin(), kept.end());
+  return absl::OkStatus();
+}
+
+absl::Status SelfSupervisedWorkload::SetTarget(std::span<const float> target) {
+  RETURN_IF_ERROR(trainer_->SetTarget(target));
+  target_.assign(target.begin(), target.end());
   return absl::OkStatus();
 }
 

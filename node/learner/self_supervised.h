@@ -14,6 +14,7 @@
 #include "core/images/image_set.h"
 #include "core/images/images_stream.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/nn/encoder/strong_augmenter.h"
 #include "core/parameters/flat_model.h"
 #include "core/wire/federation_task.h"
 
@@ -21,7 +22,8 @@ namespace tributary::learner {
 
 struct LocalTrainingOptions {
   nn::SelfSupervisedOptions trainer;
-  std::string augmentation = "continuous";  // CreateAugmenter
+  std::string augmentation = "continuous";   // CreateAugmenter
+  nn::StrongAugmentationOptions views = {};  // of "strong"; the side is that of the images
   // FedEMA ([Zhuang22], [SSL]): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
   // statistics are left out of the norm. 0: from W_g.
@@ -36,8 +38,8 @@ LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::Self
                                      const std::string& node, std::size_t buffer);
 
 // Owned and called by one thread; memory is fixed after the first round. Equal rounds give equal updates bit
-// for bit, in any order and number, except for what EndRound carries over: FedEMA's local model and the
-// buffer. A round without EndRound leaves no trace.
+// for bit, in any order and number, except for what EndRound carries over: FedEMA's local model, BYOL's
+// target network and the buffer. A round without EndRound leaves no trace.
 class SelfSupervisedWorkload {
  public:
   struct Outcome {
@@ -71,12 +73,15 @@ class SelfSupervisedWorkload {
   // Accepts the round that was trained last: the next one continues from it.
   void EndRound();
 
-  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA only) and the
-  // buffer's images. Empty before it.
+  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA only), the target
+  // network (BYOL only) and the buffer's images. Empty before it.
   std::span<const float> local() const { return local_; }
+  std::span<const float> target() const { return target_; }
   std::span<const images::KeptImage> buffered() const { return buffered_; }
   // Errors: InvalidArgument for another length or values that are not finite.
   absl::Status SetLocal(std::span<const float> local);
+  // Errors: those of SelfSupervisedTrainer::SetTarget.
+  absl::Status SetTarget(std::span<const float> target);
   // Errors: those of ImageRehearsal::Restore; FailedPrecondition without a buffer.
   absl::Status SetBuffered(std::span<const images::KeptImage> kept);
   std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->dropped() : 0; }
@@ -96,6 +101,7 @@ class SelfSupervisedWorkload {
   images::ImageStream stream_;
   std::optional<images::ImageRehearsal> rehearsal_;
   std::vector<float> local_;
+  std::vector<float> target_;
   std::vector<images::KeptImage> buffered_;
   std::vector<float> start_;  // FedEMA's mixture
   const std::vector<parameters::StatisticRange> statistics_;

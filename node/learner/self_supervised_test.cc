@@ -215,6 +215,22 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaGoesOnFromALocalModelThatWasKept) {
   EXPECT_FALSE(restarted->SetLocal(std::vector<float>(3)).ok());
 }
 
+TEST_F(SelfSupervisedWorkloadTest, CarriesByolsTargetOverRoundsAndARestart) {
+  LocalTrainingOptions options = Small();
+  options.trainer.method = nn::SelfSupervisedMethod::kByol;
+  const std::vector<float> global = Initial(options);
+  const auto first = Make(options), restarted = Make(options), fresh = Make(options);
+  EXPECT_TRUE(first->target().empty());
+  Update(*first, 0, global);
+  ASSERT_EQ(first->target().size(), global.size());
+  ASSERT_TRUE(restarted->SetTarget(first->target()).ok());
+  const std::vector<float> second = Update(*first, 1, global);
+  EXPECT_EQ(Update(*restarted, 1, global), second);
+  EXPECT_NE(Update(*fresh, 1, global), second) << "a target that starts from the global model";
+  EXPECT_FALSE(restarted->SetTarget(std::vector<float>(3)).ok());
+  EXPECT_FALSE(Make()->SetTarget(global).ok()) << "SimSiam has none";
+}
+
 TEST_F(SelfSupervisedWorkloadTest, GoesOnFromABufferThatWasKept) {
   LocalTrainingOptions options = Small();
   options.buffer = 12;

@@ -83,7 +83,9 @@ class RoundMemoryTest : public ::testing::TestWithParam<Case> {
     }
     { const std::vector<std::int32_t> words(task_.masking ? update.size() : 0, 1); }
     const std::span<const float> local = workload->local();
-    const std::string kept = EncodeLearnerState({"run", residual, {local.begin(), local.end()}, {}});
+    const std::span<const float> target = workload->target();
+    const std::string kept = EncodeLearnerState(
+        {"run", residual, {local.begin(), local.end()}, {}, {target.begin(), target.end()}});
     if (kept.empty()) _exit(3);
   }
 

@@ -50,8 +50,16 @@ class RandomRunFile {
     text += Maybe("encoding", {"\"float32\"", "\"float16\"", "\"int8\"", "\"int12\""});
     text += Maybe("seed", {"0", "9223372036854775807"});
     text += Maybe("schedule", {"true", "false"});
-    text += Maybe("method", {"\"simsiam\"", "\"byol\""});
-    text += Maybe("augmentation", {"\"continuous\"", "\"hardware\""});
+    text += Maybe("method", {"\"simclr\"", "\"simsiam\"", "\"byol\""});
+    text += Maybe("augmentation", {"\"strong\"", "\"continuous\"", "\"hardware\""});
+    text += Maybe("temperature", Around(nn::kTemperatureLimit));
+    text += Maybe("crop", Around(nn::kCropLimit));
+    text += Maybe("rotation_deg", Around(nn::kRotationLimit));
+    text += Maybe("brightness", Around(nn::kBrightnessLimit));
+    text += Maybe("contrast", Around(nn::kContrastLimit));
+    text += Maybe("blur", Around(nn::kProbabilityLimit));
+    text += Maybe("cut_out", Around(nn::kCutOutLimit));
+    text += Maybe("flip", Around(nn::kProbabilityLimit));
     return text;
   }
   std::uint64_t Draw(std::uint64_t n) { return random_() % n; }
@@ -116,10 +124,11 @@ TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
     ASSERT_TRUE(wire.has_train()) << text << wire.wait().reason();
     const auto task = wire::TaskFromWire(wire);
     ASSERT_TRUE(task.ok()) << text << task.status();
-    nn::SelfSupervisedOptions model;
+    nn::SelfSupervisedOptions model = nn::FreshOptions(learning::MethodOf(config->client));
     model.encoder = config->encoder;
     const auto training = learner::LocalTrainingOf(std::get<wire::TrainTask>(*task), model, "ash", 0);
-    ASSERT_TRUE(learner::CreateAugmenter(training.augmentation, 28).ok()) << text << training.augmentation;
+    ASSERT_TRUE(learner::CreateAugmenter(training.augmentation, training.views).ok())
+        << text << training.augmentation;
     const absl::Status valid = nn::Validate(training.trainer);
     ASSERT_TRUE(valid.ok()) << text << valid;
   }

@@ -109,8 +109,12 @@ absl::StatusOr<std::unique_ptr<Run>> StartRelayedRun(const RunSurroundings& surr
 
 absl::StatusOr<std::unique_ptr<Run>> RestoreRun(const RunSurroundings& surroundings,
                                                 const store::RunRecord& record) {
-  ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(record.config, record.name, ClientLimits::kStored));
   ASSIGN_OR_RETURN(const auto stored, ParseStored<v1::StoredRun>(record.document, "run"));
+  const bool earlier = stored.defaults() < kRunFileDefaults;
+  ASSIGN_OR_RETURN(RunConfig config,
+                   ParseRunConfig(record.config, record.name,
+                                  earlier ? ClientLimits::kStoredEarlier : ClientLimits::kStored));
+  config.defaults = stored.defaults();
   config.relayed = stored.relayed();
   const absl::StatusOr<store::ModelRecord> present =
       surroundings.store.Model(record.name, record.model_round);

@@ -23,6 +23,7 @@ v1::StoredRun RunParts::Stored() const {
   const bool open = stored.has_open();
   stored.set_failure(account.failure);
   stored.set_relayed(relayed());
+  stored.set_defaults(state.config.defaults);
   stored.set_accepted_updates(account.accepted - (open ? sum.updates().size() : 0));
   stored.set_refused_updates(account.refused - (open ? account.round_refused : 0));
   stored.set_declined_tasks(account.declined);

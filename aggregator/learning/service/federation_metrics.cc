@@ -1,5 +1,7 @@
 #include "aggregator/learning/service/federation_metrics.h"
 
+#include "core/learning/round_verdict.h"
+
 namespace tributary::learning {
 void CollectCounters(const LearningCounters& counters, runtime::Reading& reading) {
   for (int i = 1; i < v1::SubmitRefusal_ARRAYSIZE; ++i) {
@@ -54,6 +56,8 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
           last->loss());
       set("tributary_run_spread", "Collapse check of that round: near 1 if healthy, 0 if collapsed.",
           last->spread());
+      set("tributary_run_collapsed", "1: that round's features are collapsed: all images look alike.",
+          Collapsed(*last) ? 1 : 0);
       set("tributary_run_update_norm", "L2 norm of that round's combined update; 0: it changed nothing.",
           last->update_norm());
       set("tributary_run_round_seconds", "How long that round took.",
@@ -69,6 +73,9 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
     set("tributary_run_random_linear_probe", "The same of the random encoder: to be beaten.",
         evaluation.random_linear_probe());
     set("tributary_run_random_knn", "The same of the random encoder: to be beaten.", evaluation.random_knn());
+    set("tributary_run_worse_than_untrained",
+        "1: by the linear probe or by the nearest neighbours, latest evaluated round.",
+        WorseThanUntrained(evaluation) ? 1 : 0);
     set("tributary_run_random_test_spread", "The same of the random encoder.", evaluation.random_spread());
   }
 }

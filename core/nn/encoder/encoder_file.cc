@@ -101,6 +101,7 @@ absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set)
   result.options.projection = metadata.Number("projection");
   result.options.bottleneck = metadata.Number("bottleneck");
   result.options.head_norm = metadata.Number("head_norm") != 0;
+  if (result.options.bottleneck == 0) result.options.method = SelfSupervisedMethod::kSimClr;
   RETURN_IF_ERROR(metadata.status());
   RETURN_IF_ERROR(Validate(result.options));
   ASSIGN_OR_RETURN(result.parameters, FlatParameters(SelfSupervisedSchema(result.options), set));

@@ -49,6 +49,16 @@ TEST(EncoderFileTest, GivesBackOptionsAndParameters) {
   EXPECT_FALSE(file->options.head_norm);
 }
 
+TEST(EncoderFileTest, AModelWithoutPredictorComesBackAsOneForSimClr) {
+  SelfSupervisedOptions options = FreshOptions(SelfSupervisedMethod::kSimClr);
+  options.encoder = SmallEncoder().encoder;
+  const auto trainer = SelfSupervisedTrainer::Create(options);
+  const auto file = DecodeEncoder(EncodeEncoder(**trainer));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->options.bottleneck, 0u);
+  EXPECT_EQ(file->options.method, SelfSupervisedMethod::kSimClr);
+}
+
 TEST(EncoderFileTest, NamesTheMetadataAtFault) {
   parameters::TensorSet set = SmallSet();
   set.metadata["format"] = std::string("other");

@@ -1,4 +1,5 @@
-// SimSiam's and BYOL's loss in double and simple loops: the reference for this folder's gradients.
+// The losses of SimSiam, BYOL and SimCLR in double and simple loops: the reference for this folder's
+// gradients.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +32,11 @@ class SelfSupervisedReference {
     return Head(parameters, "projector", features, options_.head_norm);
   }
 
-  // ½ D(p1, t2) + ½ D(p2, t1) with D = −cosine.
+  // SimSiam, BYOL: ½ D(p1, t2) + ½ D(p2, t1) with D = −cosine. SimCLR: 2 T times the cross entropy, without
+  // targets.
   double Loss(const Values& parameters, Pixels views1, Pixels views2, const Values& target1,
               const Values& target2) const {
+    if (!options_.predicts()) return Contrast(Project(parameters, views1), Project(parameters, views2));
     return 0.5 * Distance(Predict(parameters, views1), target2) +
            0.5 * Distance(Predict(parameters, views2), target1);
   }
@@ -181,6 +184,29 @@ class SelfSupervisedReference {
     Values output = Dense(Tensor(parameters, name + ".linear2.weight"), hidden);
     if (output_norm) NormRows(parameters, name + ".norm2", output);
     return output;
+  }
+
+  double Contrast(const Values& z1, const Values& z2) const {
+    const std::size_t views = 2 * batch_, width = z1.size() / batch_;
+    const auto value = [&](std::size_t view, std::size_t f) {
+      return view < batch_ ? z1[f * batch_ + view] : z2[f * batch_ + view - batch_];
+    };
+    const auto product = [&](std::size_t i, std::size_t j) {
+      double sum = 0;
+      for (std::size_t f = 0; f < width; ++f) sum += value(i, f) * value(j, f);
+      return sum;
+    };
+    const double t = options_.temperature;
+    double loss = 0;
+    for (std::size_t i = 0; i < views; ++i) {
+      const auto weight = [&](std::size_t j) {
+        return std::exp(product(i, j) / std::sqrt(product(i, i) * product(j, j)) / t);
+      };
+      double total = 0;
+      for (std::size_t j = 0; j < views; ++j) total += i == j ? 0 : weight(j);
+      loss -= 2 * t * std::log(weight((i + batch_) % views) / total) / static_cast<double>(views);
+    }
+    return loss;
   }
 
   double Distance(const Values& p, const Values& target) const {

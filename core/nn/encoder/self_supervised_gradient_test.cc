@@ -59,6 +59,7 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
     options.momentum = 0;
     options.weight_decay = 0;
     options.target_decay = 0.75;
+    if (!options.predicts()) options.bottleneck = 0;
     return options;
   }
 
@@ -137,6 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{"simsiam_no_norm_hard_clip", Method::kSimSiam, EncoderNorm::kNone, Activation::kHardClip,
                 true},
         Variant{"simsiam_plain_heads", Method::kSimSiam, EncoderNorm::kBatch, Activation::kRelu, false},
+        Variant{"simclr_batch_norm_relu", Method::kSimClr, EncoderNorm::kBatch, Activation::kRelu, true},
+        Variant{"simclr_no_norm_hard_clip", Method::kSimClr, EncoderNorm::kNone, Activation::kHardClip, true},
+        Variant{"simclr_plain_heads", Method::kSimClr, EncoderNorm::kFilterResponse, Activation::kRelu,
+                false},
         Variant{"byol_batch_norm_relu", Method::kByol, EncoderNorm::kBatch, Activation::kRelu, true},
         Variant{"byol_filter_response_hard_clip", Method::kByol, EncoderNorm::kFilterResponse,
                 Activation::kHardClip, true}),

@@ -31,6 +31,7 @@ std::vector<DenseStep> ProjectorSteps(const SelfSupervisedOptions& o) {
 }
 
 std::vector<DenseStep> PredictorSteps(const SelfSupervisedOptions& o) {
+  if (o.bottleneck == 0) return {};
   return HeadSteps("predictor", o.projection, o.bottleneck, o.projection, o.head_norm, false);
 }
 
@@ -42,7 +43,17 @@ ParameterLayout LayoutOf(const SelfSupervisedOptions& o) {
   return ParameterLayout(std::move(tensors));
 }
 
+// A model may have a predictor that its method does not use.
+bool Predicts(const SelfSupervisedOptions& o) { return o.predicts() && o.bottleneck > 0; }
+
 }  // namespace
+
+SelfSupervisedOptions FreshOptions(SelfSupervisedMethod method) {
+  SelfSupervisedOptions options;
+  options.method = method;
+  if (!options.predicts()) options.bottleneck = 0;
+  return options;
+}
 
 std::vector<parameters::TensorShape> SelfSupervisedSchema(const SelfSupervisedOptions& options) {
   return LayoutOf(options).tensors();
@@ -58,24 +69,33 @@ std::uint64_t TrainerBytes(const SelfSupervisedOptions& o) {
   const std::uint64_t model = LayoutOf(o).size(), batch = o.batch, side = o.encoder.side;
   const std::uint64_t features = o.encoder.feature_count();
   const std::uint64_t vectors = o.method == SelfSupervisedMethod::kByol ? 5 : 4;  // with gradient, velocity
+  const std::uint64_t predictor =
+      Predicts(o) ? 2 * DensePassBytes(PredictorSteps(o), batch) + DenseStackBytes(PredictorSteps(o), batch)
+                  : 0;
+  const std::uint64_t contrast = o.predicts() ? 0 : ContrastiveLoss::Bytes(o.projection, batch);
   const std::uint64_t pass = EncoderPassBytes(o.encoder, batch) + DensePassBytes(ProjectorSteps(o), batch) +
-                             DensePassBytes(PredictorSteps(o), batch) +
                              sizeof(float) * batch * (features + o.projection);
-  return vectors * sizeof(float) * model + 2 * pass + EncoderBytes(o.encoder, batch) +
-         DenseStackBytes(ProjectorSteps(o), batch) + DenseStackBytes(PredictorSteps(o), batch) +
-         2 * batch * side * side + sizeof(float) * batch * (2 * o.projection + features + 1) +
-         sizeof(double) * batch;
+  return vectors * sizeof(float) * model + 2 * pass + predictor + contrast + EncoderBytes(o.encoder, batch) +
+         DenseStackBytes(ProjectorSteps(o), batch) + 2 * batch * side * side +
+         sizeof(float) * batch * (2 * o.projection + features + 1) + sizeof(double) * batch;
 }
 
 absl::Status Validate(const SelfSupervisedOptions& options) {
   RETURN_IF_ERROR(Validate(options.encoder));
   RETURN_IF_ERROR(kProjectionLimit.Check("projection", options.projection));
   RETURN_IF_ERROR(kBottleneckLimit.Check("bottleneck", options.bottleneck));
+  if (options.predicts() && options.bottleneck == 0) {
+    return absl::InvalidArgumentError("bottleneck is 0: only simclr trains a model without a predictor");
+  }
   RETURN_IF_ERROR(kBatchLimit.Check("batch", options.batch));
   RETURN_IF_ERROR(kLearningRateLimit.Check("learning_rate", options.learning_rate));
   RETURN_IF_ERROR(kMomentumLimit.Check("momentum", options.momentum));
   RETURN_IF_ERROR(kWeightDecayLimit.Check("weight_decay", options.weight_decay));
   RETURN_IF_ERROR(kTargetDecayLimit.Check("target_decay", options.target_decay));
+  RETURN_IF_ERROR(kTemperatureLimit.Check("temperature", options.temperature));
+  if (!options.predicts() && options.temperature == 0) {
+    return absl::InvalidArgumentError("temperature must be above 0 for simclr");
+  }
   return kProximalLimit.Check("proximal", options.proximal);
 }
 
@@ -89,7 +109,7 @@ SelfSupervisedTrainer::Pass::Pass(const SelfSupervisedOptions& o)
     : encoder(o.encoder, o.batch),
       features(o.encoder.feature_count() * o.batch),
       projector(ProjectorSteps(o), o.batch),
-      predictor(PredictorSteps(o), o.batch),
+      predictor(Predicts(o) ? PredictorSteps(o) : std::vector<DenseStep>(), o.batch),
       target(o.projection * o.batch) {}
 
 SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& options,
@@ -99,17 +119,23 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
       augmenter_(std::move(augmenter)),
       encoder_(options.encoder, layout_, options.batch),
       projector_(ProjectorSteps(options), layout_, options.batch),
-      predictor_(PredictorSteps(options), layout_, options.batch),
       sgd_(layout_.size(), options.momentum, options.weight_decay),
       parameters_(layout_.size()),
       gradient_(layout_.size()),
       passes_{Pass(options), Pass(options)},
       views_(2 * options.batch * options.encoder.side * options.encoder.side),
-      prediction_gradient_(options.projection * options.batch),
-      projection_gradient_(options.projection * options.batch),
       feature_gradient_(options.encoder.feature_count() * options.batch),
       novelty_(options.batch),
       norms_(options.batch) {
+  const std::size_t projections = options.projection * options.batch;
+  projection_gradient_[0].resize(projections);
+  if (Predicts(options)) {
+    predictor_.emplace(PredictorSteps(options), layout_, options.batch);
+    prediction_gradient_.resize(projections);
+  } else {
+    contrast_.emplace(options.projection, options.batch);
+    projection_gradient_[1].resize(projections);
+  }
   if (!augmenter_) augmenter_ = CreateContinuousAugmenter({.side = options.encoder.side});
   Initialise();
   anchor_ = parameters_;
@@ -145,6 +171,17 @@ absl::Status SelfSupervisedTrainer::SetParameters(std::span<const float> paramet
   return absl::OkStatus();
 }
 
+absl::Status SelfSupervisedTrainer::SetTarget(std::span<const float> target) {
+  if (target_.empty()) return absl::FailedPreconditionError("this method has no target network");
+  if (target.size() != target_.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("a target of {} parameters, the model has {}", target.size(), target_.size()));
+  }
+  RETURN_IF_ERROR(CheckFinite(target));
+  target_.assign(target.begin(), target.end());
+  return absl::OkStatus();
+}
+
 // Call it first in a step: the running statistics learn from it, too.
 void SelfSupervisedTrainer::Project(std::span<float> parameters, std::span<const std::uint8_t> images,
                                     Pass& pass) {
@@ -165,10 +202,12 @@ void SelfSupervisedTrainer::Descend() {
   const double rate = schedule.Rate(step_);
   for (const parameters::TensorShape& tensor : layout_.tensors()) {
     if (tensor.name.find(".running_") != std::string::npos) continue;
+    const bool predictor = tensor.name.starts_with("predictor.");
+    if (predictor && !predictor_) continue;  // weight decay would wear it down
     const ParameterRange range = layout_.Range(tensor.name);
     // The predictor must keep up with the encoder, so its rate is constant ([Chen21], appendix A).
     sgd_.Step(range.offset, range.Of(std::span(parameters_)), range.Of(std::span<const float>(gradient_)),
-              tensor.name.starts_with("predictor.") ? base : rate);
+              predictor ? base : rate);
   }
   if (!target_.empty()) {
     const CosineSchedule remaining{1.0 - options_.target_decay, options_.schedule_steps};
@@ -190,9 +229,6 @@ SelfSupervisedTrainer::StepResult SelfSupervisedTrainer::Step(std::span<const st
       std::ranges::copy(pass.projector.result(), pass.target.begin());
     }
     Project(parameters_, views[v], pass);
-    predictor_.Forward(parameters_,
-                       RowMajor(pass.projector.result().data(), options_.projection, options_.batch),
-                       pass.predictor);
     if (target_.empty()) std::ranges::copy(pass.projector.result(), pass.target.begin());
   }
 
@@ -200,17 +236,39 @@ SelfSupervisedTrainer::StepResult SelfSupervisedTrainer::Step(std::span<const st
   for (float& value : novelty_) value = 1.0f - value;
 
   std::ranges::fill(gradient_, 0.0f);
-  StepResult result{0, Spread(passes_[0].projector.result(), options_.batch, norms_)};
-  for (std::size_t v = 0; v < 2; ++v) {
-    Pass& pass = passes_[v];
-    result.loss += 0.5 * CosineLoss(pass.predictor.result(), passes_[1 - v].target, options_.batch, 0.5f,
-                                    prediction_gradient_);
-    predictor_.Backward(parameters_, pass.predictor, prediction_gradient_, gradient_, projection_gradient_);
-    projector_.Backward(parameters_, pass.projector, projection_gradient_, gradient_, feature_gradient_);
-    encoder_.Backward(parameters_, pass.encoder, feature_gradient_, gradient_);
-  }
+  const double spread = Spread(passes_[0].projector.result(), options_.batch, norms_);
+  const StepResult result{predictor_ ? Predict() : Contrast(), spread};
   Descend();
   return result;
+}
+
+double SelfSupervisedTrainer::Contrast() {
+  const double loss =
+      contrast_->Compute(passes_[0].projector.result(), passes_[1].projector.result(), options_.temperature,
+                         projection_gradient_[0], projection_gradient_[1]);
+  for (std::size_t v = 0; v < 2; ++v) Backward(passes_[v], projection_gradient_[v]);
+  return loss;
+}
+
+double SelfSupervisedTrainer::Predict() {
+  double loss = 0;
+  for (std::size_t v = 0; v < 2; ++v) {
+    Pass& pass = passes_[v];
+    predictor_->Forward(parameters_,
+                        RowMajor(pass.projector.result().data(), options_.projection, options_.batch),
+                        pass.predictor);
+    loss += 0.5 * CosineLoss(pass.predictor.result(), passes_[1 - v].target, options_.batch, 0.5f,
+                             prediction_gradient_);
+    predictor_->Backward(parameters_, pass.predictor, prediction_gradient_, gradient_,
+                         projection_gradient_[0]);
+    Backward(pass, projection_gradient_[0]);
+  }
+  return loss;
+}
+
+void SelfSupervisedTrainer::Backward(Pass& pass, std::span<float> projection_gradient) {
+  projector_.Backward(parameters_, pass.projector, projection_gradient, gradient_, feature_gradient_);
+  encoder_.Backward(parameters_, pass.encoder, feature_gradient_, gradient_);
 }
 
 void SelfSupervisedTrainer::CalibrateStatistics(std::span<const std::uint8_t> images) {

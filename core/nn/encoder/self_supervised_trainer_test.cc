@@ -1,5 +1,6 @@
 #include "core/nn/encoder/self_supervised_trainer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +52,8 @@ class SelfSupervisedTrainerTest : public ::testing::Test {
 
 TEST_F(SelfSupervisedTrainerTest, LossFallsWithoutCollapseForEveryVariant) {
   using Norm = EncoderNorm;
-  for (const auto method : {SelfSupervisedMethod::kSimSiam, SelfSupervisedMethod::kByol}) {
+  for (const auto method :
+       {SelfSupervisedMethod::kSimSiam, SelfSupervisedMethod::kByol, SelfSupervisedMethod::kSimClr}) {
     for (const Norm norm : {Norm::kBatch, Norm::kFilterResponse, Norm::kNone}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(method) << static_cast<int>(norm));
       SelfSupervisedOptions options = Small();
@@ -72,6 +74,34 @@ TEST_F(SelfSupervisedTrainerTest, LossFallsWithoutCollapseForEveryVariant) {
       EXPECT_GT(spread, 0.2);
     }
   }
+}
+
+TEST_F(SelfSupervisedTrainerTest, OnlySimClrTrainsAModelWithoutPredictor) {
+  SelfSupervisedOptions options = Small();
+  options.bottleneck = 0;
+  EXPECT_THAT(std::string(SelfSupervisedTrainer::Create(options).status().message()),
+              ::testing::HasSubstr("only simclr trains a model without a predictor"));
+  options.method = SelfSupervisedMethod::kSimClr;
+  const auto trainer = Make(options);
+  for (const parameters::TensorShape& tensor : trainer->Schema()) {
+    EXPECT_FALSE(tensor.name.starts_with("predictor.")) << tensor.name;
+  }
+  options.temperature = 0;
+  EXPECT_FALSE(SelfSupervisedTrainer::Create(options).ok());
+}
+
+// Weight decay alone would move it.
+TEST_F(SelfSupervisedTrainerTest, SimClrLeavesAPredictorThatTheModelHasAsItIs) {
+  SelfSupervisedOptions options = Small();
+  options.method = SelfSupervisedMethod::kSimClr;
+  const auto trainer = Make(options);
+  const std::vector<float> before = Copy(*trainer);
+  trainer->Step(Images(16, 12));
+  const ParameterLayout layout(trainer->Schema());
+  const ParameterRange predictor = layout.Range("predictor.linear1.weight");
+  EXPECT_TRUE(
+      std::ranges::equal(predictor.Of(std::span<const float>(before)), predictor.Of(trainer->parameters())));
+  EXPECT_NE(before, Copy(*trainer));
 }
 
 TEST_F(SelfSupervisedTrainerTest, EqualSeedsGiveEqualBits) {

@@ -52,6 +52,10 @@ class TrainerMemoryTest : public ::testing::TestWithParam<std::size_t> {
 
 TEST_P(TrainerMemoryTest, TheDefaultNetworkNeedsWhatIsKnownBefore) { ExpectKnown({}); }
 
+TEST_P(TrainerMemoryTest, AFreshModelOfSimClrNeedsWhatIsKnownBefore) {
+  ExpectKnown(FreshOptions(SelfSupervisedMethod::kSimClr));
+}
+
 TEST_P(TrainerMemoryTest, TheBoardsNetworkNeedsWhatIsKnownBefore) { ExpectKnown(Quantised()); }
 
 TEST_P(TrainerMemoryTest, ATargetNetworkAndAnotherShapeNeedWhatIsKnownBefore) {

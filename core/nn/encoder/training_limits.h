@@ -38,15 +38,26 @@ inline constexpr TrainingLimit kWeightDecayLimit = {0, 1};
 inline constexpr TrainingLimit kProximalLimit = {0, 1e6};
 inline constexpr TrainingLimit kEmaLambdaLimit = {0, 1e12};
 inline constexpr TrainingLimit kTargetDecayLimit = {0, 1};
+// 0 means that nothing is contrasted; simclr needs more.
+inline constexpr TrainingLimit kTemperatureLimit = {0, 10};
 inline constexpr TrainingLimit kClipNormLimit = {0, 1e12};
 // The bound of an update's largest |element|: fixed point then holds a sum of any weight that nodes can
 // declare.
 inline constexpr TrainingLimit kMaxElementLimit = {1e-6, 1e6};
 
+// Limits of the strong views (core/nn/encoder/strong_augmenter.h). A view keeps a twentieth of the image at
+// least.
+inline constexpr TrainingLimit kCropLimit = {0, 0.95};
+inline constexpr TrainingLimit kRotationLimit = {0, 180};
+inline constexpr TrainingLimit kBrightnessLimit = {0, 1};
+inline constexpr TrainingLimit kContrastLimit = {0, 10};
+inline constexpr TrainingLimit kCutOutLimit = {0, 0.9};
+inline constexpr TrainingLimit kProbabilityLimit = {0, 1};
+
 inline constexpr TrainingLimit kImageSideLimit = {4, 256};
 inline constexpr TrainingLimit kStagesLimit = {1, 6};
 inline constexpr TrainingLimit kChannelsLimit = {1, 512};
 inline constexpr TrainingLimit kProjectionLimit = {2, 4096};
-inline constexpr TrainingLimit kBottleneckLimit = {1, 4096};
+inline constexpr TrainingLimit kBottleneckLimit = {0, 4096};
 
 }  // namespace tributary::nn

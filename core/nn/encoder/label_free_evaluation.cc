@@ -1,0 +1,104 @@
+#include "core/nn/encoder/label_free_evaluation.h"
+
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/nn/encoder/strong_augmenter.h"
+
+namespace tributary::nn {
+namespace {
+
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr std::uint64_t kFirstViews = 1, kSecondViews = 2;
+constexpr float kLeastDeviation = 1e-6f;  // a feature that is the same for all images stays zero
+
+Rows FeaturesOf(SelfSupervisedTrainer& trainer, std::span<const std::uint8_t> images) {
+  const std::vector<float> features = trainer.Features(images);
+  const auto width = static_cast<Eigen::Index>(trainer.options().encoder.feature_count());
+  return Eigen::Map<const Rows>(features.data(), static_cast<Eigen::Index>(features.size()) / width, width);
+}
+
+// By the mean and the deviation of the unchanged images.
+struct Standard {
+  explicit Standard(const Rows& features)
+      : mean(features.colwise().mean()),
+        inverse((features.rowwise() - mean)
+                    .array()
+                    .square()
+                    .colwise()
+                    .mean()
+                    .sqrt()
+                    .max(kLeastDeviation)
+                    .inverse()) {}
+
+  Rows Apply(const Rows& features) const {
+    return (features.rowwise() - mean).array().rowwise() * inverse.array();
+  }
+
+  Eigen::RowVectorXf mean, inverse;
+};
+
+double EffectiveRank(const Rows& standardised) {
+  const Eigen::MatrixXf covariance =
+      standardised.transpose() * standardised / static_cast<float>(standardised.rows());
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXf> solver(covariance, Eigen::EigenvaluesOnly);
+  const Eigen::VectorXd singular = solver.eigenvalues().cast<double>().cwiseMax(0.0).cwiseSqrt();
+  const double total = singular.sum();
+  double entropy = 0;
+  for (const double value : singular) {
+    if (value > 0) entropy -= value / total * std::log(value / total);
+  }
+  return total > 0 ? std::exp(entropy) : 0.0;
+}
+
+double Uniformity(const Rows& units) {
+  const Rows cosines = units * units.transpose();
+  double sum = 0;
+  for (Eigen::Index i = 1; i < cosines.rows(); ++i) {
+    for (Eigen::Index j = 0; j < i; ++j) sum += std::exp(-4.0 * (1.0 - cosines(i, j)));  // d² = 2 − 2 cos
+  }
+  const double pairs = static_cast<double>(cosines.rows()) * static_cast<double>(cosines.rows() - 1) / 2;
+  return std::log(sum / pairs);
+}
+
+double Retrieval(const Rows& first, const Rows& second) {
+  const Rows cosines = first * second.transpose();
+  Eigen::Index found = 0;
+  for (Eigen::Index i = 0; i < cosines.rows(); ++i) {
+    Eigen::Index nearest = 0;
+    cosines.row(i).maxCoeff(&nearest);
+    found += nearest == i ? 1 : 0;
+  }
+  return static_cast<double>(found) / static_cast<double>(cosines.rows());
+}
+
+}  // namespace
+
+absl::StatusOr<LabelFreeEvaluation> EvaluateWithoutLabels(SelfSupervisedTrainer& trainer,
+                                                          std::span<const std::uint8_t> images) {
+  const std::size_t side = trainer.options().encoder.side, pixels = side * side;
+  images = images.first(std::min(images.size() / pixels, kLabelFreeImages) * pixels);
+  if (images.size() < 2 * pixels) return absl::InvalidArgumentError("needs two images at least");
+  const auto augmenter =
+      CreateStrongAugmenter({.side = side, .crop = 0.6, .brightness = 0.1, .contrast = 0.3});
+  const Rows unchanged = FeaturesOf(trainer, images);
+  const Standard standard(unchanged);
+  std::vector<std::uint8_t> views(images.size());
+  const auto units_of = [&](std::uint64_t key) {
+    augmenter->MakeViews(images, key, views);
+    Rows units = standard.Apply(FeaturesOf(trainer, views));
+    units.rowwise().normalize();
+    return units;
+  };
+  const Rows first = units_of(kFirstViews), second = units_of(kSecondViews);
+  return LabelFreeEvaluation{.retrieval = Retrieval(first, second),
+                             .alignment = (first - second).rowwise().squaredNorm().mean(),
+                             .uniformity = Uniformity(first),
+                             .rank = EffectiveRank(standard.Apply(unchanged))};
+}
+
+}  // namespace tributary::nn
