@@ -34,7 +34,7 @@ class SiteCalibration {
   // Corrects tuples of one leaf, if the site does.
   void Correct(std::size_t leaf, estimate::TuplePlanes& tuples) const;
 
-  // Of the slots that are fused; `rows` are those of the inputs.
+  // Call for every slot that is fused; `rows` are those of the inputs.
   void Look(estimate::Epoch epoch, std::span<const SlotInput> inputs, const SlotRows& rows);
 
   // Nothing if the leaf is not calibrated.

@@ -116,7 +116,8 @@ nlohmann::ordered_json ToJsonInCm(const ErrorFigures& figures) {
           {"p90_cm", kCmPerM * figures.p90_m},
           {"p99_cm", kCmPerM * figures.p99_m},
           {"max_cm", kCmPerM * figures.max_m},
-          {"nees", figures.nees}};
+          {"nees", figures.nees},
+          {"nees_median", figures.nees_median}};
 }
 
 absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningNetwork& network,

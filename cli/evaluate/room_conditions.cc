@@ -31,6 +31,7 @@ std::span<const NamedConditions> JudgedConditions() {
        "every panel moved by 2 cm, three along the wall, one from it",
        {.mounting =
             {{{.shift = {0.02, 0}}, {.shift = {0.02, 0}}, {.shift = {0, 0.02}}, {.shift = {-0.02, 0}}}}}},
+      {"working", "drawn worlds of an installation that works", scene::RoomConditions::Working()},
       {"drawn", "worlds as drawn in training", scene::RoomConditions::Drawn()},
   });
   return conditions;

@@ -15,6 +15,9 @@ constexpr double kDegreesOfFreedom = 4;
 // The part of an observation that is news for the mounting: errors of one user at neighbouring places, and
 // those that depend on the place, are no independent draws.
 constexpr double kIndependentPart = 0.25;
+// Mountings are corrected if they make the squared residuals larger by this part of what they should be.
+// Errors that depend on the place can look like a small shift, and its correction would make them worse.
+constexpr double kLeastExplained = 0.2;
 // The largest squared residual that counts for the scale: ten standard deviations.
 constexpr double kLargestSquare = 100;
 // As if so many tuples had been seen with the scale that the source claims: the first few decide nothing.
@@ -183,14 +186,24 @@ void SourceCalibration::SolveMounting() {
   const Eigen::VectorXd unknowns = solver.solve(rhs_);
   const Eigen::MatrixXd covariance = solver.solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
   if (!unknowns.allFinite() || !covariance.allFinite()) return;
+  // What the mounting explains of the squared residuals, and what they should come to by themselves.
+  const double explained = 2 * unknowns.dot(rhs_) - unknowns.dot(normal_ * unknowns);
+  double expected = 0;
+  for (const Source& source : sources_) expected += kIndependentPart * source.redundancy;
+  const bool mounting = explained > kLeastExplained * expected;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     const int first = kUnknowns * static_cast<int>(source);
     CalibrationState& state = sources_[source].state;
     const double most_shift = kMostDeviations * prior_.shift_m, most_turn = kMostDeviations * turn_deviation;
-    state.correction.shift = unknowns.segment<2>(first).cwiseMax(-most_shift).cwiseMin(most_shift);
-    state.correction.turn = std::clamp(unknowns[first + 2], -most_turn, most_turn);
     state.shift_deviation = covariance.diagonal().segment<2>(first).cwiseMax(0).cwiseSqrt();
     state.turn_deviation = std::sqrt(std::max(0.0, covariance(first + 2, first + 2)));
+    if (!mounting) {
+      state.correction.shift.setZero();
+      state.correction.turn = 0;
+      continue;
+    }
+    state.correction.shift = unknowns.segment<2>(first).cwiseMax(-most_shift).cwiseMin(most_shift);
+    state.correction.turn = std::clamp(unknowns[first + 2], -most_turn, most_turn);
   }
 }
 

@@ -155,6 +155,14 @@ RoomConditions RoomConditions::Drawn() {
           .scatterers_probability = 0.3};
 }
 
+RoomConditions RoomConditions::Working() {
+  RoomConditions conditions = Drawn();
+  conditions.snr_db.least = 10;
+  conditions.gain_deviation_db = conditions.phase_deviation_deg = conditions.dead_antennas = 0;
+  conditions.shift_m = conditions.turn_deg = 0;
+  return conditions;
+}
+
 RoomPosition RoomExamples::User(std::uint64_t index) const {
   return {kUserRangeM * (2 * UniformAt(seed, 2 * index) - 1),
           kUserRangeM * (2 * UniformAt(seed, 2 * index + 1) - 1)};

@@ -30,7 +30,7 @@ struct RoomConditions {
   Range reflection = {kReflection, kReflection};  // of each wall, floor and ceiling
   double clock_deviation_ns = 0;                  // of the user's clock, which all panels see
   double gain_deviation_db = 0;                   // of each antenna, greatest of a panel: drawn evenly from 0
-  double phase_deviation_deg = 0;                 // likewise
+  double phase_deviation_deg = 0;                 // of each antenna, greatest of a panel: drawn evenly from 0
   double dead_antennas = 0;        // greatest part of a panel's antennas; half of the panels have none
   bool dead_exactly = false;       // as many in every panel
   double blocked_probability = 0;  // that a panel's line of sight is blocked
@@ -43,6 +43,9 @@ struct RoomConditions {
 
   // The world in which the robust model is trained.
   static RoomConditions Drawn();
+  // Of these, the worlds of an installation that works: 10 dB and more, all antennas in order, panels as
+  // planned.
+  static RoomConditions Working();
 };
 
 // Users are spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same
