@@ -8,6 +8,7 @@
 #include "aggregator/store/store_copy.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
