@@ -47,7 +47,8 @@ struct Hall {
 
   template <class Noise>
   GeometryExample At(std::size_t row, double x, double y, double heading, Noise noise) const {
-    GeometryExample example{.unix_ns = static_cast<std::int64_t>(row) * 50'000'000};
+    GeometryExample example;
+    example.unix_ns = static_cast<std::int64_t>(row) * 50'000'000;
     for (const Place3& tag : survey.tags_m)
       example.tags_m.push_back({x + std::cos(heading) * tag[0], y + std::sin(heading) * tag[0], 1.0});
     for (std::size_t a = 0; a < survey.anchors.size(); ++a) {
@@ -213,11 +214,12 @@ TEST(RangeGeometryFileTest, RefusesHostileFiles) {
   EXPECT_THAT(refusal([](auto& set) { set.metadata["kind"] = "beacon"; }), HasSubstr("range-geometry"));
   EXPECT_THAT(refusal([](auto& set) { set.tensors.erase("reach.place"); }), HasSubstr("reach.place"));
   EXPECT_THAT(refusal([](auto& set) {
-                set.tensors["calibration.variance_scale"] = parameters::FloatTensor(Shape{1}, {-1.0f});
+                set.tensors["calibration.variance_scale"] =
+                    parameters::FloatTensor(Shape{1}, std::vector<float>{-1.0f});
               }),
               HasSubstr("positive"));
   EXPECT_THAT(refusal([](auto& set) {
-                set.tensors["tag.slope"] = parameters::FloatTensor(Shape{2}, {0.0f, 3.0f});
+                set.tensors["tag.slope"] = parameters::FloatTensor(Shape{2}, std::vector<float>{0.0f, 3.0f});
               }),
               HasSubstr("slope"));
 }
