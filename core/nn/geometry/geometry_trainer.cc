@@ -85,10 +85,24 @@ double NormalisedSquaredError(const RangeFix& fix, const Place3& truth_m) {
   return (yy * x * x - 2.0 * xy * x * y + xx * y * y) / (xx * yy - xy * xy);
 }
 
+// The factor on the variance that makes the mean of these errors 2. An estimate in a wrong minimum, metres
+// off, counts as one at the end of the distribution: no variance would describe it, and the others would
+// suffer.
+double ScaleOf(std::span<const double> errors) {
+  constexpr double kFarthest = 30.0;  // chi-squared of 2 degrees of freedom: once in 3 million
+  double scale = 1.0;
+  for (int i = 0; i < 50; ++i) {
+    double sum = 0.0;
+    for (const double error : errors) sum += std::min(error, kFarthest * scale);
+    scale = std::max(sum / (2.0 * static_cast<double>(errors.size())), 1e-6);
+  }
+  return scale;
+}
+
 // variance_scale and residual_limit.
 absl::Status Calibrate(const Rows& rows, const GeometrySurvey& survey, const GeometryOptions& options,
                        std::size_t own, RangeGeometry& geometry) {
-  double sum = 0.0;
+  std::vector<double> errors;
   std::size_t asked = 0;
   std::vector<double> residuals;
   for (const Fold& fold : FoldsOf(rows, own)) {
@@ -102,7 +116,7 @@ absl::Status Calibrate(const Rows& rows, const GeometrySurvey& survey, const Geo
       ++asked;
       const std::optional<RangeFix> fix = FixOf(others, row->ranges_m);
       if (!fix) continue;
-      sum += NormalisedSquaredError(*fix, row->tags_m[own]);
+      errors.push_back(NormalisedSquaredError(*fix, row->tags_m[own]));
       residuals.push_back(fix->mean_squared_residual);
     }
   }
@@ -110,7 +124,7 @@ absl::Status Calibrate(const Rows& rows, const GeometrySurvey& survey, const Geo
     return absl::InvalidArgumentError(absl::StrCat("the ranges determine the position in ", residuals.size(),
                                                    " of ", asked, " rows only; take more anchors"));
   }
-  geometry.variance_scale = std::max(sum / (2.0 * static_cast<double>(residuals.size())), 1e-6);
+  geometry.variance_scale = ScaleOf(errors);
   const auto at = residuals.begin() +
                   static_cast<std::ptrdiff_t>(kResidualQuantile * static_cast<double>(residuals.size() - 1));
   std::ranges::nth_element(residuals, at);

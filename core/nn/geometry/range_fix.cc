@@ -20,6 +20,7 @@ constexpr double kLeastInformation = 1e-4;  // 1/m², 1/rad²: a deviation of 10
 constexpr double kFreedom = 4.0;            // of the Student-t distribution
 constexpr int kHeadings = 4;                // starts: a quarter turn apart, no heading is further than 45°
 constexpr double kReachM = 1.0;
+constexpr double kEqualCost = 1e-3;  // minima that differ by less are mirrored or the same
 
 using State = Eigen::Vector3d;  // x, y of the tag, heading
 
@@ -91,16 +92,20 @@ std::optional<Minimum> Minimise(const RangeGeometry& g, std::span<const double> 
   return Minimum{state, normal};
 }
 
-// Where the search begins: the middle of the places of training. With anchors in a row, this chooses the
-// right one of two mirrored solutions.
-State StartOf(const RangeGeometry& g) {
-  const std::size_t places = g.place_m.size() / 2;
-  State start = State::Zero();
-  for (std::size_t i = 0; i < places; ++i) {
-    start[0] += g.place_m[2 * i] / static_cast<double>(places);
-    start[1] += g.place_m[2 * i + 1] / static_cast<double>(places);
-  }
-  return start;
+// Where the search begins: the middle of the places of training, and the middle of the anchors. From far away
+// it may end in a wrong minimum. With anchors in a row, two mirrored solutions are equally good, and the
+// first start chooses the one on the side of training.
+std::array<State, 2> StartsOf(const RangeGeometry& g) {
+  const auto middle = [](std::span<const double> points, std::size_t stride) {
+    const std::size_t count = points.size() / stride;
+    State sum = State::Zero();
+    for (std::size_t i = 0; i < count; ++i) {
+      sum[0] += points[stride * i] / static_cast<double>(count);
+      sum[1] += points[stride * i + 1] / static_cast<double>(count);
+    }
+    return sum;
+  };
+  return {middle(g.place_m, 2), middle(g.anchor_m, 3)};
 }
 
 }  // namespace
@@ -116,13 +121,14 @@ std::optional<RangeFix> FixOf(const RangeGeometry& geometry, std::span<const dou
   if (ranges_m.size() != geometry.inputs()) return std::nullopt;
   const bool with_heading = geometry.HasHeading();
   const int unknowns = with_heading ? 3 : 2;
-  State start = StartOf(geometry);
   std::optional<Minimum> best;
-  for (int i = 0; i < (with_heading ? kHeadings : 1); ++i) {
-    start[2] = i * 2.0 * std::numbers::pi / kHeadings;
-    const std::optional<Minimum> minimum = Minimise(geometry, ranges_m, start, with_heading);
-    if (!minimum || minimum->normal.ranges < unknowns) continue;
-    if (!best || minimum->normal.cost < best->normal.cost) best = minimum;
+  for (State start : StartsOf(geometry)) {
+    for (int i = 0; i < (with_heading ? kHeadings : 1); ++i) {
+      start[2] = i * 2.0 * std::numbers::pi / kHeadings;
+      const std::optional<Minimum> minimum = Minimise(geometry, ranges_m, start, with_heading);
+      if (!minimum || minimum->normal.ranges < unknowns) continue;
+      if (!best || minimum->normal.cost < best->normal.cost - kEqualCost) best = minimum;
+    }
   }
   if (!best) return std::nullopt;
   const Eigen::LLT<Eigen::Matrix3d> factor(best->normal.information);
