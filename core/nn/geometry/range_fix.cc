@@ -19,6 +19,7 @@ constexpr double kLeastPlaneM2 = 0.25;      // below an anchor the bearing turns
 constexpr double kLeastInformation = 1e-4;  // 1/m², 1/rad²: a deviation of 100 m says nothing
 constexpr double kFreedom = 4.0;            // of the Student-t distribution
 constexpr int kHeadings = 4;                // starts: a quarter turn apart, no heading is further than 45°
+constexpr double kMostSquared = 25.0;       // one long echo, which hardly counts, must not widen the tuple
 constexpr double kReachM = 1.0;
 constexpr double kEqualCost = 1e-3;  // minima that differ by less are mirrored or the same
 
@@ -63,7 +64,7 @@ Normal Linearise(const RangeGeometry& g, std::span<const double> ranges_m, const
       normal.information.noalias() += weight * row * row.transpose();
       normal.gradient.noalias() += weight * residual * row;
       normal.cost += 0.5 * (kFreedom + 1.0) * std::log1p(scaled * scaled / kFreedom);
-      normal.squared += scaled * scaled;
+      normal.squared += std::min(scaled * scaled, kMostSquared);
       ++normal.ranges;
     }
   }

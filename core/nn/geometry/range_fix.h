@@ -13,7 +13,7 @@ struct RangeFix {
   std::array<double, 2> position_m = {};
   double heading_rad = 0.0;               // 0 if it is not estimated
   std::array<double, 3> covariance = {};  // xx, xy, yy in m², with variance_scale, without Widening
-  double mean_squared_residual = 0.0;     // in units of the deviations
+  double mean_squared_residual = 0.0;     // in units of the deviations, each at most 25
 };
 
 // Minimises a Student-t likelihood (4 degrees of freedom) by reweighted Gauss-Newton from several headings,
