@@ -10,7 +10,7 @@ usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--second
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
-  ranges   four boards of three UWB anchors each replay a recorded run; trained on its first half,
+  ranges   two boards of four UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
   radio    four receivers hear emitters that change modulation and strength, and fuse the probabilities of
            ten modulations; compared with one receiver alone and with its vote of ten

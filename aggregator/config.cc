@@ -64,7 +64,8 @@ fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::Slo
             config::Hot("e.g. 0.999: leave out a tuple that disagrees more with the others than 99.9 % of a "
                         "consistent source's; 0: off"));
   if (gate > 0) tuning.gate_probability = gate;
-  site.Read("track", tuning.track, config::Hot("constant-velocity track of each subject"));
+  site.Read("track", tuning.track,
+            config::Hot("track of each subject, straight or manoeuvring; gives velocities"));
   return tuning;
 }
 

@@ -247,10 +247,11 @@ TEST(NodeConfigTest, ReadsEverySource) {
   const NodeConfig ranges =
       Parse(head +
             "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"/r.csv\"\n"
-            "anchors = [1, 4, 6]\ntag = 2\nspeed = 0\n");
+            "survey = \"hall.toml\"\nanchors = [1, 4, 6]\ntag = 2\nspeed = 0\n");
   const auto& options = std::get<panel::RangesConfig>(ranges.panels[0].source).options;
-  EXPECT_EQ(options.anchors, (std::array<int, 3>{1, 4, 6}));
+  EXPECT_EQ(options.anchors, (std::vector<int>{1, 4, 6}));
   EXPECT_EQ(options.tag, 2);
+  EXPECT_EQ(std::get<panel::RangesConfig>(ranges.panels[0].source).survey, "/etc/tributary/hall.toml");
   const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 9000\n");
   EXPECT_EQ(std::get<source::UdpSourceOptions>(udp.panels[0].source).port, 9000);
   EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\n"), HasSubstr("port: is required"));

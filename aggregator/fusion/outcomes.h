@@ -91,7 +91,7 @@ struct SourceStatus {
   // dimension, or of the surprise: about 1 for a consistent source, larger for one that claims too much or
   // drifts. 0 until measured.
   double consistency = 0;
-  // Of a source that is one leaf, where the site calibrates.
+  // Nothing unless the source is one leaf and the site calibrates.
   std::optional<LeafCalibration> calibration = {};
 };
 

@@ -71,7 +71,7 @@ struct FusionTuning {
   // Markov's bound of the surprise. Needs at least three contributions: with two nobody can tell which is
   // wrong.
   std::optional<double> gate_probability;
-  bool track = false;  // a constant-velocity track of each subject
+  bool track = false;  // a track of each subject, straight or manoeuvring
   CalibrationTuning calibration;
 };
 

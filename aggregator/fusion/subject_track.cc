@@ -1,6 +1,5 @@
 #include "aggregator/fusion/subject_track.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +10,6 @@
 namespace tributary::fusion {
 namespace {
 
-// Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking
-// person changes by 1 m/s within a second.
-constexpr double kAccelerationDensity = 1.0;
 constexpr std::int64_t kLongestGapNs = 1'000'000'000;
 constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
 constexpr estimate::Epoch kLeastGapSlots = 4;
@@ -28,18 +24,15 @@ SubjectTrack<D>::SubjectTrack(estimate::SlotLength slot)
       longest_step_back_(std::max(slot.SlotsIn(kLongestStepBackNs), kLeastStepBackSlots)) {}
 
 template <int D>
-bool SubjectTrack<D>::Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured,
-                             double acceleration_density) {
+bool SubjectTrack<D>::Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured) {
   if (started_ && epoch <= epoch_ && epoch_ - epoch <= longest_step_back_) return false;
   if (!started_ || epoch < epoch_ || epoch - epoch_ > longest_gap_) {
     Start(epoch, measured);
     return true;
   }
-  Predict(static_cast<double>(epoch - epoch_) * slot_s_, acceleration_density);
-  Correct(measured);
+  track_.Update(static_cast<double>(epoch - epoch_) * slot_s_, measured);
   epoch_ = epoch;
-  const bool plausible =
-      state_.allFinite() && covariance_.allFinite() && velocity().cwiseAbs().maxCoeff() < kFastest;
+  const bool plausible = velocity().allFinite() && velocity().cwiseAbs().maxCoeff() < kFastest;
   if (!plausible) Start(epoch, measured);
   return true;
 }
@@ -48,41 +41,7 @@ template <int D>
 void SubjectTrack<D>::Start(estimate::Epoch epoch, const estimate::Gaussian<D>& measured) {
   started_ = true;
   epoch_ = epoch;
-  state_ << measured.mean, estimate::Vector<D>::Zero();
-  covariance_.setZero();
-  covariance_.template topLeftCorner<D, D>() = measured.Covariance();
-  covariance_.template bottomRightCorner<D, D>().diagonal().setConstant(kVelocityDeviation *
-                                                                        kVelocityDeviation);
-}
-
-// x' = x + v·t; the integral of white acceleration adds q·[t³/3 t²/2; t²/2 t] per axis.
-template <int D>
-void SubjectTrack<D>::Predict(double seconds, double acceleration_density) {
-  state_.template head<D>() += seconds * state_.template tail<D>();
-  auto position = covariance_.template topLeftCorner<D, D>();
-  auto mixed = covariance_.template topRightCorner<D, D>();
-  const estimate::Matrix<D> velocity = covariance_.template bottomRightCorner<D, D>();
-  const estimate::Matrix<D> cross = mixed + mixed.transpose();
-  position += seconds * cross + seconds * seconds * velocity;
-  mixed += seconds * velocity;
-  const double q = acceleration_density;
-  position.diagonal().array() += q * seconds * seconds * seconds / 3;
-  mixed.diagonal().array() += q * seconds * seconds / 2;
-  covariance_.template bottomRightCorner<D, D>().diagonal().array() += q * seconds;
-  covariance_.template bottomLeftCorner<D, D>() = mixed.transpose();
-}
-
-// Joseph's form: the covariance stays symmetric and positive whatever the rounding.
-template <int D>
-void SubjectTrack<D>::Correct(const estimate::Gaussian<D>& measured) {
-  const estimate::Matrix<D> noise = measured.Covariance();
-  const estimate::Matrix<D> innovation_covariance = covariance_.template topLeftCorner<D, D>() + noise;
-  const Eigen::Matrix<double, D, 2 * D> across = covariance_.template topRows<D>();
-  const Eigen::Matrix<double, 2 * D, D> gain = innovation_covariance.ldlt().solve(across).transpose();
-  state_ += gain * (measured.mean - position());
-  Covariance remaining = Covariance::Identity();
-  remaining.template leftCols<D>() -= gain;
-  covariance_ = remaining * covariance_ * remaining.transpose() + gain * noise * gain.transpose();
+  track_.Start(measured);
 }
 
 namespace {
@@ -98,10 +57,8 @@ class SubjectTracksOf final : public SubjectTracks {
     slot.velocities.resize(n * D);
     for (std::size_t row = 0; row < n; ++row) {
       SubjectTrack<D>& track = Find(slot.subjects[row]);
-      track.Update(slot.epoch,
-                   estimate::Gaussian<D>::FromTuple(&slot.means[row * D],
-                                                    &slot.cholesky[row * estimate::TriangleSize(D)]),
-                   kAccelerationDensity);
+      track.Update(slot.epoch, estimate::Gaussian<D>::FromTuple(
+                                   &slot.means[row * D], &slot.cholesky[row * estimate::TriangleSize(D)]));
       for (int i = 0; i < D; ++i) {
         slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
       }

@@ -1,23 +1,20 @@
-// Constant-velocity tracks of a site's subjects.
+// Tracks of a site's subjects.
 #pragma once
 
-#include <Eigen/Core>
 #include <memory>
 
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/gaussian.h"
+#include "core/estimate/motion_track.h"
 #include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 
-// A Kalman filter over position and velocity, driven by white acceleration of the given spectral density.
+// One subject's motion by epochs: when to go on, when to start anew, what to leave out.
 template <int D>
 class SubjectTrack {
  public:
-  using State = Eigen::Matrix<double, 2 * D, 1>;
-  using Covariance = Eigen::Matrix<double, 2 * D, 2 * D>;
-
   explicit SubjectTrack(estimate::SlotLength slot);
 
   // Predicts to `epoch` and corrects with the measured position. Starts the track anew, at rest, at the first
@@ -25,21 +22,17 @@ class SubjectTrack {
   // measurement that is not newer than the last one (late slots and revisions), unless the epochs have
   // stepped back by more than the longest step: a clock was set, or a recording starts again. False if it was
   // left out.
-  bool Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured, double acceleration_density);
+  bool Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured);
 
   estimate::Epoch epoch() const { return epoch_; }
-  estimate::Vector<D> position() const { return state_.template head<D>(); }
-  estimate::Vector<D> velocity() const { return state_.template tail<D>(); }
+  estimate::Vector<D> position() const { return track_.Position().mean; }
+  estimate::Vector<D> velocity() const { return track_.Velocity(); }
 
  private:
   // The limit of a subject's speed, m/s: a higher one comes from measurements that contradict each other.
   static constexpr double kFastest = 1e6;
-  // The deviation of the velocity at the start, m/s: twice a runner's speed.
-  static constexpr double kVelocityDeviation = 20.0;
 
   void Start(estimate::Epoch epoch, const estimate::Gaussian<D>& measured);
-  void Predict(double seconds, double acceleration_density);
-  void Correct(const estimate::Gaussian<D>& measured);
 
   // In a site of long slots a gap is some slots long, whatever their length.
   double slot_s_;
@@ -47,8 +40,7 @@ class SubjectTrack {
   estimate::Epoch longest_step_back_;  // slots: 10 s, at least 40
   bool started_ = false;
   estimate::Epoch epoch_ = 0;
-  State state_ = State::Zero();
-  Covariance covariance_ = Covariance::Identity();
+  estimate::MotionTrack<D> track_{estimate::MotionModel{}};
 };
 
 // The tracks of a site: at most four times its max_subjects; a new subject replaces the one last seen longest

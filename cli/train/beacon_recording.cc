@@ -11,7 +11,7 @@
 #include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
-#include "node/source/ranges.h"
+#include "core/survey/survey_file.h"
 
 namespace tributary::cli {
 absl::Status CheckPart(const RecordingPart& part) {
@@ -19,54 +19,148 @@ absl::Status CheckPart(const RecordingPart& part) {
   return UsageError(absl::StrCat("--from ", part.start, " must be below --to ", part.end));
 }
 
-absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
-                                                      const std::string& truth_path) {
-  ASSIGN_OR_RETURN(const auto ranges_csv, runtime::ReadFile(ranges_path));
-  ASSIGN_OR_RETURN(auto rows, WithContext(ranges_path, scene::ParseRanges(ranges_csv)));
-  ASSIGN_OR_RETURN(const auto truth_csv, runtime::ReadFile(truth_path));
-  ASSIGN_OR_RETURN(auto motion, WithContext(truth_path, scene::MotionCapture::Parse(truth_csv)));
-  return BeaconRecording{std::move(rows), std::move(motion)};
+absl::StatusOr<BeaconRecording> BeaconRecording::Load(const Files& files) {
+  ASSIGN_OR_RETURN(auto survey, survey::ReadSurvey(files.survey));
+  ASSIGN_OR_RETURN(const auto ranges_csv, runtime::ReadFile(files.ranges));
+  ASSIGN_OR_RETURN(auto ranges, WithContext(files.ranges, scene::ParseRanges(ranges_csv, survey)));
+  ASSIGN_OR_RETURN(const auto truth_csv, runtime::ReadFile(files.truth));
+  ASSIGN_OR_RETURN(auto motion, WithContext(files.truth, scene::MotionCapture::Parse(truth_csv, survey)));
+  return BeaconRecording{std::move(survey), std::move(ranges), std::move(motion)};
 }
 
-std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors, int tag,
-                                                              const RecordingPart& part) const {
-  std::vector<Sample> samples;
-  const std::size_t end = source::RowAtFraction(rows, part.end);
-  for (std::size_t i = source::RowAtFraction(rows, part.start); i < end; ++i) {
-    const scene::RangeRow& row = rows[i];
-    if (!std::ranges::all_of(anchors, [&](int anchor) { return std::isfinite(row.Range(anchor, tag)); }))
-      continue;
-    if (const auto truth = motion.At(row.unix_ns, scene::kTagPositionsM[static_cast<std::size_t>(tag)])) {
-      samples.push_back({.row = &row, .truth_m = *truth});
+namespace {
+
+// Whether a true position is at the place; the border is the median over the recording's whole time.
+class PlaceFilter {
+ public:
+  PlaceFilter(const BeaconRecording& recording, int tag, RecordingPlace place) : place_(place) {
+    if (place == RecordingPlace::kAll) return;
+    axis_ = place == RecordingPlace::kWest || place == RecordingPlace::kEast ? 0 : 1;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < recording.ranges.size(); ++i) {
+      const auto truth = recording.motion.At(recording.ranges.unix_ns(i),
+                                             recording.survey.tags_m[static_cast<std::size_t>(tag)]);
+      if (truth) values.push_back((*truth)[axis_]);
     }
+    if (values.empty()) return;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    border_m_ = *middle;
+  }
+
+  bool Admits(const scene::Point3& truth_m) const {
+    if (place_ == RecordingPlace::kAll) return true;
+    const bool low = place_ == RecordingPlace::kWest || place_ == RecordingPlace::kSouth;
+    return (truth_m[axis_] < border_m_) == low;
+  }
+
+ private:
+  const RecordingPlace place_;
+  std::size_t axis_ = 0;
+  double border_m_ = 0.0;
+};
+
+}  // namespace
+
+std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors,
+                                                              std::span<const int> tags, int tag,
+                                                              const RecordingPart& part) const {
+  const PlaceFilter place(*this, tag, part.place);
+  std::vector<Sample> samples;
+  const std::size_t end = ranges.RowAtFraction(part.end);
+  for (std::size_t i = ranges.RowAtFraction(part.start); i < end; ++i) {
+    const Sample row{.row = i, .truth_m = {}};
+    const bool complete = std::ranges::all_of(anchors, [&](int anchor) {
+      return std::ranges::all_of(tags, [&](int other) { return std::isfinite(Range(row, anchor, other)); });
+    });
+    if (!complete) continue;
+    const auto truth = motion.At(ranges.unix_ns(i), survey.tags_m[static_cast<std::size_t>(tag)]);
+    if (truth && place.Admits(*truth)) samples.push_back({.row = i, .truth_m = *truth});
   }
   return samples;
+}
+
+nn::GeometrySurvey BeaconRecording::SurveyOf(const std::vector<int>& anchors, const std::vector<int>& tags,
+                                             int tag) const {
+  nn::GeometrySurvey board{.anchors = anchors, .tags = tags, .tag = tag, .anchors_m = {}, .tags_m = {}};
+  for (const int anchor : anchors) board.anchors_m.push_back(AnchorM(anchor));
+  for (const int other : tags) board.tags_m.push_back(survey.tags_m[static_cast<std::size_t>(other)]);
+  return board;
+}
+
+std::vector<nn::GeometryExample> BeaconRecording::Examples(const nn::GeometrySurvey& board,
+                                                           const RecordingPart& part) const {
+  std::vector<nn::GeometryExample> examples;
+  for (const Sample& sample : Samples({}, {}, board.tag, part)) {
+    nn::GeometryExample example{.unix_ns = ranges.unix_ns(sample.row), .ranges_m = {}, .tags_m = {}};
+    for (const int anchor : board.anchors) {
+      for (const int tag : board.tags) example.ranges_m.push_back(Range(sample, anchor, tag));
+    }
+    for (const scene::Point3& tag : board.tags_m) {
+      if (const auto truth = motion.At(example.unix_ns, tag)) example.tags_m.push_back(*truth);
+    }
+    if (example.tags_m.size() == board.tags.size()) examples.push_back(std::move(example));
+  }
+  return examples;
 }
 
 std::vector<nn::BeaconExample> BeaconRecording::Examples(const std::array<int, 3>& anchors, int tag,
                                                          const RecordingPart& part) const {
   std::vector<nn::BeaconExample> examples;
   for (const Sample& sample : Samples(anchors, tag, part)) {
-    nn::BeaconExample example{
-        .unix_ns = sample.row->unix_ns, .ranges_m = {}, .position_m = {sample.truth_m[0], sample.truth_m[1]}};
-    for (std::size_t i = 0; i < anchors.size(); ++i) example.ranges_m[i] = sample.row->Range(anchors[i], tag);
+    nn::BeaconExample example{.unix_ns = ranges.unix_ns(sample.row),
+                              .ranges_m = {},
+                              .position_m = {sample.truth_m[0], sample.truth_m[1]}};
+    for (std::size_t i = 0; i < anchors.size(); ++i) example.ranges_m[i] = Range(sample, anchors[i], tag);
     examples.push_back(example);
   }
   return examples;
 }
 
-absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text) {
+void AddRecordingOptions(Command& command, BeaconRecording::Files& files) {
+  command
+      .Text("--ranges", files.ranges, "FILE", "CSV of time and the ranges of the survey's anchors and tags")
+      ->required();
+  command.Text("--truth", files.truth, "FILE", "CSV of motion capture")->required();
+  command.Text("--survey", files.survey, "FILE",
+               "TOML with the hall's anchors and tags; the example recordings' hall if not given");
+}
+
+void AddPartOptions(Command& command, RecordingPart& part, const std::string& use) {
+  command.Number("--from", part.start, "FRACTION", "Start of the part to " + use + ", as a fraction of time",
+                 {0, 1});
+  command.Number("--to", part.end, "FRACTION", "End of that part", {0, 1});
+  command.Choice("--place", part.place,
+                 {{"all", RecordingPlace::kAll},
+                  {"west", RecordingPlace::kWest},
+                  {"east", RecordingPlace::kEast},
+                  {"south", RecordingPlace::kSouth},
+                  {"north", RecordingPlace::kNorth}},
+                 "Only rows in this half of the places where the tag was: x or y below or above its median");
+}
+
+absl::StatusOr<std::vector<int>> ParseNumbers(const std::string& text, const char* what, int count) {
   const std::vector<std::string> names = absl::StrSplit(text, ',');
-  std::array<int, 3> anchors = {-1, -1, -1};
-  bool valid = names.size() == anchors.size();
-  for (std::size_t i = 0; valid && i < anchors.size(); ++i) {
-    valid = absl::SimpleAtoi(names[i], &anchors[i]) && anchors[i] >= 0 && anchors[i] < scene::kAnchors &&
-            std::count(anchors.begin(), anchors.end(), anchors[i]) == 1;
+  std::vector<int> numbers;
+  for (const std::string& name : names) {
+    int number = -1;
+    const bool valid = absl::SimpleAtoi(name, &number) && number >= 0 && number < count;
+    if (!valid || std::ranges::count(numbers, number) != 0) {
+      return UsageError(absl::StrCat(what, " \"", text, "\": different ones of 0 to ", count - 1,
+                                     " are expected, as 1,4,6"));
+    }
+    numbers.push_back(number);
   }
-  if (!valid) {
-    return UsageError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ",
-                                   scene::kAnchors - 1, " are expected, as 1,4,6"));
+  return numbers;
+}
+
+absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text, int count) {
+  ASSIGN_OR_RETURN(const std::vector<int> numbers, ParseNumbers(text, "anchors", count));
+  std::array<int, 3> anchors = {};
+  if (numbers.size() != anchors.size()) {
+    return UsageError(absl::StrCat("anchors \"", text, "\": the network takes three, as 1,4,6"));
   }
+  std::ranges::copy(numbers, anchors.begin());
   return anchors;
 }
 

@@ -2,48 +2,88 @@
 #pragma once
 
 #include <array>
-#include <memory>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/command.h"
 #include "core/nn/beacon/beacon_trainer.h"
+#include "core/nn/geometry/geometry_trainer.h"
 #include "core/scene/recording.h"
+#include "core/scene/survey.h"
 
 namespace tributary::cli {
 
-// A part of a recording by time: 0 ≤ start < end ≤ 1.
+// Half of a recording by where the tag truly was, split at the median of x or y over the whole recording.
+enum class RecordingPlace { kAll, kWest, kEast, kSouth, kNorth };
+
+// A part of a recording by time, 0 ≤ start < end ≤ 1, and of that the rows at a place.
 struct RecordingPart {
   double start = 0.0;
   double end = 1.0;
+  RecordingPlace place = RecordingPlace::kAll;
 };
 
 // UsageError: it has no length.
 absl::Status CheckPart(const RecordingPart& part);
 
 struct BeaconRecording {
-  // Reads both files. Errors: as ReadFile and the parsers, naming the file.
-  static absl::StatusOr<BeaconRecording> Load(const std::string& ranges_path, const std::string& truth_path);
+  struct Files {
+    std::string ranges;
+    std::string truth;
+    std::string survey;  // empty: that of the example recordings
+  };
+  // Reads the files. Errors: as ReadFile and the parsers, naming the file.
+  static absl::StatusOr<BeaconRecording> Load(const Files& files);
 
   // One row with all its ranges of the tag and the tag's true position.
   struct Sample {
-    const scene::RangeRow* row;
+    std::size_t row;
     scene::Point3 truth_m;
   };
 
-  // Rows of the part in which each of these anchors has a range to the tag and motion capture knows where it
-  // was.
-  std::vector<Sample> Samples(std::span<const int> anchors, int tag, const RecordingPart& part) const;
+  // Rows of the part in which each of these anchors has a range to each of these tags, and in which motion
+  // capture knows where `tag` was.
+  std::vector<Sample> Samples(std::span<const int> anchors, std::span<const int> tags, int tag,
+                              const RecordingPart& part) const;
+  // With the ranges of `tag` alone.
+  std::vector<Sample> Samples(std::span<const int> anchors, int tag, const RecordingPart& part) const {
+    return Samples(anchors, {&tag, 1}, tag, part);
+  }
 
   std::vector<nn::BeaconExample> Examples(const std::array<int, 3>& anchors, int tag,
                                           const RecordingPart& part) const;
 
-  std::vector<scene::RangeRow> rows;
+  // What the survey says of a board with these anchors and tags.
+  nn::GeometrySurvey SurveyOf(const std::vector<int>& anchors, const std::vector<int>& tags, int tag) const;
+  // Rows in which motion capture knows where all the board's tags were. Ranges may be missing.
+  std::vector<nn::GeometryExample> Examples(const nn::GeometrySurvey& board, const RecordingPart& part) const;
+
+  float Range(const Sample& sample, int anchor, int tag) const {
+    return ranges.Range(sample.row, static_cast<std::size_t>(anchor), static_cast<std::size_t>(tag));
+  }
+  const scene::Point3& AnchorM(int anchor) const {
+    return survey.anchors_m[static_cast<std::size_t>(anchor)];
+  }
+  int anchors() const { return static_cast<int>(survey.anchors_m.size()); }
+  int tags() const { return static_cast<int>(survey.tags_m.size()); }
+
+  scene::Survey survey;
+  scene::RangeRecording ranges;
   scene::MotionCapture motion;
 };
 
-// "1,4,6" to three distinct anchors. Errors: InvalidArgument.
-absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text);
+// --ranges, --truth, --survey.
+void AddRecordingOptions(Command& command, BeaconRecording::Files& files);
+// --from, --to, --place; `use`: what the part is for.
+void AddPartOptions(Command& command, RecordingPart& part, const std::string& use);
+
+// "1,4,6" to distinct numbers of 0 to count - 1, at least one. Errors: UsageError naming `what`.
+absl::StatusOr<std::vector<int>> ParseNumbers(const std::string& text, const char* what, int count);
+
+// Three different anchors. Errors: UsageError.
+absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text, int count);
 
 }  // namespace tributary::cli

@@ -3,13 +3,15 @@
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/evaluate/beacon_evaluation.h"
+#include "cli/evaluate/beacon_model.h"
 #include "cli/failure.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_network.h"
@@ -20,16 +22,20 @@
 namespace tributary::cli {
 namespace {
 
+enum class Estimator { kNetwork, kGeometry };
+
 struct TrainBeaconArguments {
-  std::string ranges;
-  std::string truth;
-  std::string anchors = "1,4,6";
+  BeaconRecording::Files files;
+  Estimator estimator = Estimator::kNetwork;
+  std::string anchors;
+  std::string tags;
   int tag = 0;
   std::string out = "beacon.safetensors";
   std::string name;
   std::string version = "1";
   RecordingPart part = {.start = 0.0, .end = 0.5};
   nn::BeaconTrainingOptions training;
+  nn::GeometryOptions geometry;
   bool json = false;
 };
 
@@ -41,51 +47,100 @@ void PrintRun(const nn::BeaconTrainingProgress& progress) {
                progress.best_held_out_rms_m, terminal && progress.run < progress.runs ? "" : "\n");
 }
 
-// The longer of what lies before and behind the part that was trained on; the whole recording if nothing
-// does.
+// The longer of what lies before and behind the part that was trained on, or the other half of the places;
+// the whole recording if nothing does.
 RecordingPart UnseenPart(const RecordingPart& part) {
+  using enum RecordingPlace;
+  switch (part.place) {
+    case kWest:
+      return {.place = kEast};
+    case kEast:
+      return {.place = kWest};
+    case kSouth:
+      return {.place = kNorth};
+    case kNorth:
+      return {.place = kSouth};
+    case kAll:
+      break;
+  }
   if (part.start == 0.0 && part.end == 1.0) return part;
   return part.start > 1.0 - part.end ? RecordingPart{.start = 0.0, .end = part.start}
                                      : RecordingPart{.start = part.end, .end = 1.0};
 }
 
-absl::Status Train(const TrainBeaconArguments& arguments) {
-  RETURN_IF_ERROR(CheckPart(arguments.part));
-  RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.ranges, arguments.truth}));
-  ASSIGN_OR_RETURN(const auto anchors, ParseAnchors(arguments.anchors));
-  ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));
+struct Trained {
+  BeaconModel model;
+  std::size_t examples;
+};
+
+absl::StatusOr<Trained> TrainNetwork(const TrainBeaconArguments& arguments,
+                                     const BeaconRecording& recording) {
+  if (!arguments.tags.empty()) return UsageError("--tags is for --estimator geometry");
+  ASSIGN_OR_RETURN(const auto anchors, ParseAnchors(arguments.anchors.empty() ? "1,4,6" : arguments.anchors,
+                                                    recording.anchors()));
   const auto examples = recording.Examples(anchors, arguments.tag, arguments.part);
-  ASSIGN_OR_RETURN(auto network, TrainBeacon(examples, arguments.training));
+  ASSIGN_OR_RETURN(nn::BeaconNetwork network, TrainBeacon(examples, arguments.training));
   network.anchors = anchors;
   network.tag = arguments.tag;
-  network.name = arguments.name.empty()
-                     ? absl::StrCat("beacon-", absl::StrReplaceAll(arguments.anchors, {{",", "-"}}))
-                     : arguments.name;
-  network.version = arguments.version;
-  network.training_set =
+  return Trained{std::move(network), examples.size()};
+}
+
+absl::StatusOr<std::vector<int>> NumbersOrAll(const std::string& text, const char* what, int count) {
+  if (!text.empty()) return ParseNumbers(text, what, count);
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+absl::StatusOr<Trained> TrainGeometry(const TrainBeaconArguments& arguments,
+                                      const BeaconRecording& recording) {
+  ASSIGN_OR_RETURN(const auto anchors, NumbersOrAll(arguments.anchors, "anchors", recording.anchors()));
+  ASSIGN_OR_RETURN(const auto tags, NumbersOrAll(arguments.tags, "tags", recording.tags()));
+  const nn::GeometrySurvey board = recording.SurveyOf(anchors, tags, arguments.tag);
+  const auto examples = recording.Examples(board, arguments.part);
+  ASSIGN_OR_RETURN(nn::RangeGeometry geometry, nn::TrainGeometry(examples, board, arguments.geometry));
+  return Trained{std::move(geometry), examples.size()};
+}
+
+absl::Status Train(const TrainBeaconArguments& arguments) {
+  RETURN_IF_ERROR(CheckPart(arguments.part));
+  RETURN_IF_ERROR(
+      CheckOutput(arguments.out, {arguments.files.ranges, arguments.files.truth, arguments.files.survey}));
+  ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.files));
+  ASSIGN_OR_RETURN(const auto tags, ParseNumbers(absl::StrCat(arguments.tag), "tag", recording.tags()));
+  const bool geometry = arguments.estimator == Estimator::kGeometry;
+  ASSIGN_OR_RETURN(Trained trained,
+                   geometry ? TrainGeometry(arguments, recording) : TrainNetwork(arguments, recording));
+  nn::Provenance& provenance = ProvenanceOf(trained.model);
+  provenance.name = arguments.name.empty()
+                        ? absl::StrCat("beacon-", absl::StrJoin(AnchorsOf(trained.model), "-"))
+                        : arguments.name;
+  provenance.version = arguments.version;
+  provenance.training_set =
       absl::StrFormat("%s from %.3f to %.3f of its time, %d samples, seed %d",
-                      arguments.ranges.substr(arguments.ranges.rfind('/') + 1), arguments.part.start,
-                      arguments.part.end, examples.size(), arguments.training.seed);
-  const std::string file = nn::EncodeBeacon(network);
+                      arguments.files.ranges.substr(arguments.files.ranges.rfind('/') + 1),
+                      arguments.part.start, arguments.part.end, trained.examples, arguments.training.seed);
+  const std::string file = EncodeBeaconModel(trained.model);
   // Gives the identity, and checks what is about to be written.
-  ASSIGN_OR_RETURN(const auto written, nn::DecodeBeacon(file));
+  ASSIGN_OR_RETURN(const auto written, DecodeBeaconModel(file));
   RETURN_IF_ERROR(WriteOutput(arguments.out, file));
 
   ASSIGN_OR_RETURN(const auto figures,
                    EvaluateBeacons({&written, 1}, recording, {.part = UnseenPart(arguments.part)}));
+  const std::string& sha256 = ProvenanceOf(written).sha256;
+  const auto* network = std::get_if<nn::BeaconNetwork>(&written);
   if (arguments.json) {
-    std::cout << nlohmann::ordered_json{{"model", arguments.out},
-                                        {"sha256", written.sha256},
-                                        {"examples", examples.size()},
-                                        {"residual_deviation_m", written.residual_deviation_m},
-                                        {"unseen", ToJson(figures, {&written, 1})}}
-                     .dump()
-              << "\n";
+    nlohmann::ordered_json json{{"model", arguments.out}, {"sha256", sha256}, {"examples", trained.examples}};
+    if (network != nullptr) json["residual_deviation_m"] = network->residual_deviation_m;
+    json["unseen"] = ToJson(figures, {&written, 1});
+    std::cout << json.dump() << "\n";
   } else {
-    std::cout << absl::StrFormat("%s: %d bytes, sha256 %s\n%s, held-out deviation %.3f m per coordinate\n\n",
-                                 runtime::Printable(arguments.out), file.size(), written.sha256,
-                                 runtime::Counted(examples.size(), "example"), written.residual_deviation_m)
-              << "On the part of the recording that was not trained on:\n"
+    std::cout << absl::StrFormat("%s: %d bytes, sha256 %s\n%s", runtime::Printable(arguments.out),
+                                 file.size(), sha256, runtime::Counted(trained.examples, "example"));
+    if (network != nullptr)
+      std::cout << absl::StrFormat(", held-out deviation %.3f m per coordinate",
+                                   network->residual_deviation_m);
+    std::cout << "\n\nOn the part of the recording that was not trained on:\n"
               << ToTable(figures, {&written, 1});
   }
   return absl::OkStatus();
@@ -95,25 +150,34 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
 
 void AddTrainBeaconCommand(Commands& train) {
   auto [command, arguments] = train.Add<TrainBeaconArguments>(
-      "beacon", "Train a 3-10-2 network that turns three ranges into a position", Train);
+      "beacon", "Train a board that turns ranges into a position: a 3-10-2 network, or geometry with biases",
+      Train);
   arguments.training.progress = PrintRun;
-  command.Text("--ranges", arguments.ranges, "FILE", "CSV of time and 24 ranges")->required();
-  command.Text("--truth", arguments.truth, "FILE", "CSV of motion capture")->required();
-  command.Text("--anchors", arguments.anchors, "N,N,N", "Numbers of the three anchors of the board");
-  command.Number("--tag", arguments.tag, "N", "Number of the tag to locate", {0, scene::kTags - 1});
+  AddRecordingOptions(command, arguments.files);
+  command.Choice("--estimator", arguments.estimator,
+                 {{"network", Estimator::kNetwork}, {"geometry", Estimator::kGeometry}},
+                 "network: three ranges of one tag; geometry: any anchors and tags, with learned biases");
+  command.Text("--anchors", arguments.anchors, "N,N,N",
+               "Numbers of the board's anchors; by default 1,4,6 for a network, all for a geometry");
+  command.Number("--tag", arguments.tag, "N", "Number of the tag to locate",
+                 {0, scene::Survey::kMaxTags - 1});
+  command.Text("--tags", arguments.tags, "N,N",
+               "Tags of the same body whose ranges a geometry uses; by default all of the survey");
   command.Text("--out", arguments.out, "FILE", "Model file to write");
   command.Text("--name", arguments.name, "NAME", "Name of the model; beacon-<anchors> if not given");
   command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
-  command.Number("--from", arguments.part.start, "FRACTION",
-                 "Start of the part to train on, as a fraction of time", {0, 1});
-  command.Number("--to", arguments.part.end, "FRACTION", "End of that part", {0, 1});
+  AddPartOptions(command, arguments.part, "train on");
   command.Number("--runs", arguments.training.runs, "N",
-                 "Number of random starts; the best one on held-out data is kept", {1, 1000});
+                 "Random starts of a network; the best one on held-out data is kept", {1, 1000});
   command.Number("--seed", arguments.training.seed, "N", "Seed of the random starts");
+  command.Number("--anchor-prior", arguments.geometry.priors.anchor_m, "METRES",
+                 "How well the anchors are surveyed, for a geometry: the deviation of each coordinate",
+                 {1e-6, 10});
   command.Json(arguments.json);
   command.Examples(
-      "Example:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
-      "beacon-1-4-6.safetensors");
+      "Examples:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
+      "beacon-1-4-6.safetensors\n  tributary train beacon --estimator geometry --ranges ranges.csv --truth "
+      "truth.csv --anchors 0,2,4,6 --out even.safetensors");
 }
 
 }  // namespace tributary::cli

@@ -17,12 +17,13 @@
 namespace tributary::scene {
 namespace {
 
-constexpr std::size_t kRanges = kAnchors * kTags;
 constexpr double kMaxRangeM = 1000.0;
+constexpr double kMaxCoordinateM = 1e6;
 
 constexpr std::size_t kPoseFields = 8;
-constexpr std::array<std::string_view, kPoseFields> kPoseNames = {"time", "x",   "y",   "z",
-                                                                  "q_w",  "q_x", "q_y", "q_z"};
+using PoseNames = std::array<std::string_view, kPoseFields>;
+constexpr PoseNames kScalarFirst = {"time", "x", "y", "z", "q_w", "q_x", "q_y", "q_z"};
+constexpr PoseNames kScalarLast = {"time", "x", "y", "z", "q_x", "q_y", "q_z", "q_w"};
 constexpr std::int64_t kLongestGapNs = 100'000'000;
 constexpr double kNormTolerance = 1e-3;  // tolerance for a quaternion written with nine decimals
 
@@ -62,12 +63,11 @@ std::optional<double> ParseNumber(std::string_view text) {
   return value;
 }
 
-// The first field of a line that follows `rows`.
-template <class Row>
-absl::StatusOr<std::int64_t> ParseTimeAfter(const std::vector<Row>& rows, const RecordingLine& line) {
+// The first field of a line; `last`: the time of the line before.
+absl::StatusOr<std::int64_t> ParseTimeAfter(std::optional<std::int64_t> last, const RecordingLine& line) {
   const std::optional<std::int64_t> time = ParseRecordingTime(line.fields[0]);
   if (!time) return line.Fault(1, "time", "a time as 2022-08-15 9:42:24.766");
-  if (!rows.empty() && *time < rows.back().unix_ns) {
+  if (last && *time < *last) {
     return line.Fault(1, "time", "a time not before the previous line's");
   }
   return *time;
@@ -91,35 +91,54 @@ std::optional<std::int64_t> ParseRecordingTime(std::string_view text) {
   return absl::ToUnixNanos(time);
 }
 
-absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
-  std::vector<RangeRow> rows;
+std::size_t RangeRecording::RowAtFraction(double fraction) const {
+  if (fraction >= 1.0 || unix_ns_.empty()) return size();
+  const auto length = static_cast<double>(unix_ns_.back() - unix_ns_.front());
+  const std::int64_t time = unix_ns_.front() + static_cast<std::int64_t>(fraction * length);
+  return static_cast<std::size_t>(std::ranges::lower_bound(unix_ns_, time) - unix_ns_.begin());
+}
+
+void RangeRecording::AddRow(std::int64_t unix_ns) {
+  unix_ns_.push_back(unix_ns);
+  range_m_.resize(range_m_.size() + anchors_ * tags_, std::numeric_limits<float>::quiet_NaN());
+}
+
+absl::StatusOr<RangeRecording> ParseRanges(std::string_view csv, const Survey& survey) {
+  RangeRecording recording(survey.anchors_m.size(), survey.tags_m.size());
   RecordingLine line;
   for (const absl::string_view text : absl::StrSplit(Bytes(csv), '\n')) {
     if (!line.Next({text.data(), text.size()})) continue;
-    if (line.fields.size() != kRanges + 1) {
-      return absl::InvalidArgumentError(fmt::format("line {}: expected time and {} ranges, found {} fields",
-                                                    line.number, kRanges, line.fields.size()));
+    if (line.fields.size() != survey.ranges() + 1) {
+      return absl::InvalidArgumentError(fmt::format(
+          "line {}: expected time and {} ranges ({} anchors, {} tags), found {} fields", line.number,
+          survey.ranges(), recording.anchors(), recording.tags(), line.fields.size()));
     }
-    ASSIGN_OR_RETURN(const std::int64_t time, ParseTimeAfter(rows, line));
-    RangeRow& row = rows.emplace_back(RangeRow{.unix_ns = time, .range_m = {}});
-    for (std::size_t i = 0; i < kRanges; ++i) {
-      if (line.fields[i + 1].empty()) {
-        row.range_m[i] = std::numeric_limits<float>::quiet_NaN();
-        continue;
+    const std::size_t rows = recording.size();
+    ASSIGN_OR_RETURN(
+        const std::int64_t time,
+        ParseTimeAfter(rows == 0 ? std::nullopt : std::optional(recording.unix_ns(rows - 1)), line));
+    recording.AddRow(time);
+    for (std::size_t anchor = 0; anchor < recording.anchors(); ++anchor) {
+      for (std::size_t tag = 0; tag < recording.tags(); ++tag) {
+        const std::size_t field = survey.Column(anchor, tag) + 1;
+        if (line.fields[field].empty()) continue;
+        const double range_m = ParseNumber(line.fields[field]).value_or(-1.0) * survey.range_unit_m;
+        if (!(range_m >= 0.0 && range_m <= kMaxRangeM)) {
+          return line.Fault(field + 1, fmt::format("a{}-t{}", anchor, tag), "a range of 0 to 1000 m");
+        }
+        recording.SetRange(anchor, tag, static_cast<float>(range_m));
       }
-      const std::optional<double> range = ParseNumber(line.fields[i + 1]);
-      if (!range || *range < 0.0 || *range > kMaxRangeM) {
-        return line.Fault(i + 2, fmt::format("a{}-t{}", i / kTags, i % kTags), "a range of 0 to 1000 m");
-      }
-      row.range_m[i] = static_cast<float>(*range);
     }
   }
-  if (rows.empty()) return absl::InvalidArgumentError("no line with ranges");
-  return rows;
+  if (recording.size() == 0) return absl::InvalidArgumentError("no line with ranges");
+  return recording;
 }
 
-absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv) {
-  MotionCapture capture;
+absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv, const Survey& survey) {
+  MotionCapture capture(survey.turn);
+  const bool scalar_last = survey.quaternion == Survey::Quaternion::kXyzw;
+  const PoseNames& names = scalar_last ? kScalarLast : kScalarFirst;
+  std::vector<Pose>& poses = capture.poses_;
   RecordingLine line;
   for (const absl::string_view text : absl::StrSplit(Bytes(csv), '\n')) {
     if (!line.Next({text.data(), text.size()})) continue;
@@ -128,29 +147,38 @@ absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv) {
       return absl::InvalidArgumentError(
           fmt::format("line {}: expected {} fields, found {}", line.number, kPoseFields, line.fields.size()));
     }
-    ASSIGN_OR_RETURN(const std::int64_t time, ParseTimeAfter(capture.poses_, line));
+    ASSIGN_OR_RETURN(
+        const std::int64_t time,
+        ParseTimeAfter(poses.empty() ? std::nullopt : std::optional(poses.back().unix_ns), line));
     std::array<double, kPoseFields - 1> values;
     double norm = 0.0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::optional<double> value = ParseNumber(line.fields[i + 1]);
-      if (!value) return line.Fault(i + 2, kPoseNames[i + 1], "a number");
+      if (!value) return line.Fault(i + 2, names[i + 1], "a number");
       values[i] = *value;
       if (i >= 3) norm += values[i] * values[i];
+      if (i < 3 && !(std::abs(values[i] *= survey.truth_unit_m) <= kMaxCoordinateM)) {
+        return line.Fault(i + 2, names[i + 1], "a coordinate of at most 1000 km");
+      }
     }
     if (!(std::abs(norm - 1.0) <= kNormTolerance)) {
-      return line.Fault(5, kPoseNames[4], "the first of a unit quaternion");
+      return line.Fault(5, names[4], "the first of a unit quaternion");
     }
-    capture.poses_.push_back({.unix_ns = time,
-                              .position = {values[0], values[1], values[2]},
-                              .orientation = {values[3], values[4], values[5], values[6]}});
+    if (scalar_last) std::rotate(values.begin() + 3, values.end() - 1, values.end());
+    poses.push_back({.unix_ns = time,
+                     .position = {values[0], values[1], values[2]},
+                     .orientation = {values[3], values[4], values[5], values[6]}});
   }
-  if (capture.poses_.empty()) return absl::InvalidArgumentError("no line with a pose");
+  if (poses.empty()) return absl::InvalidArgumentError("no line with a pose");
   return capture;
 }
 
-Point3 MotionCapture::Place(const Pose& pose, const Point3& body_point) {
+Point3 MotionCapture::Place(const Pose& pose, const Point3& body_point) const {
   const auto [w, x, y, z] = pose.orientation;
-  const Point3 p = {body_point[0], -body_point[1], -body_point[2]};
+  Point3 p = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) p[i] += turn_[i][k] * body_point[k];
+  }
   // p + 2·(w·(v × p) + v × (v × p)) with the quaternion's vector part v.
   const Point3 t = {2 * (y * p[2] - z * p[1]), 2 * (z * p[0] - x * p[2]), 2 * (x * p[1] - y * p[0])};
   return {pose.position[0] + p[0] + w * t[0] + y * t[2] - z * t[1],

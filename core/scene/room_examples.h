@@ -43,8 +43,7 @@ struct RoomConditions {
 
   // The world in which the robust model is trained.
   static RoomConditions Drawn();
-  // Of these, the worlds of an installation that works: 10 dB and more, all antennas in order, panels as
-  // planned.
+  // Those of an installation that works: 10 dB and more, all antennas in order, panels as planned.
   static RoomConditions Working();
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,12 +19,14 @@
 #include "core/scene/room.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
+#include "core/survey/survey_file.h"
 
 namespace tributary::truth {
 namespace {
 
 constexpr absl::string_view kRoom = "room";
 constexpr absl::string_view kGenerator = "generator";
+constexpr std::string_view kSurvey = ",survey=";
 constexpr absl::string_view kRoomExpected = "room:seed=N or room:seed=N,snapshots=N";
 constexpr absl::string_view kGeneratorExpected =
     "generator:seed=N,rate_hz=HZ, and frames_per_emission=N or count=N where the source has them";
@@ -102,13 +105,19 @@ absl::StatusOr<Truth> Simulation(absl::string_view description) {
 
 absl::StatusOr<Truth> OpenTruth(const std::string& description) {
   if (IsSimulation(description)) return Simulation(description);
-  ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(description));
-  ASSIGN_OR_RETURN(const auto capture, WithContext(description, scene::MotionCapture::Parse(csv)));
+  const std::size_t comma = description.rfind(kSurvey);
+  const bool surveyed = comma != description.npos;
+  const std::string file = description.substr(0, comma);
+  ASSIGN_OR_RETURN(const scene::Survey survey,
+                   survey::ReadSurvey(surveyed ? description.substr(comma + kSurvey.size()) : ""));
+  ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(file));
+  ASSIGN_OR_RETURN(const auto capture, WithContext(file, scene::MotionCapture::Parse(csv, survey)));
   // Samples of a recording lie anywhere in their slot: its middle is off by half a slot at most.
-  return [capture](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> TrueState {
-    if (subject >= scene::kTagPositionsM.size()) return {};
+  return [capture, tags_m = survey.tags_m](std::uint32_t subject, estimate::Epoch epoch,
+                                           estimate::SlotLength slot) -> TrueState {
+    if (subject >= tags_m.size()) return {};
     const std::int64_t middle_ns = std::midpoint(slot.StartNs(epoch), slot.EndNs(epoch));
-    const std::optional<scene::Point3> point = capture.At(middle_ns, scene::kTagPositionsM[subject]);
+    const std::optional<scene::Point3> point = capture.At(middle_ns, tags_m[subject]);
     if (!point) return {};
     return PlanePosition{(*point)[0], (*point)[1]};
   };

@@ -35,7 +35,8 @@ bool IsSimulation(absl::string_view description);
 // is not known.
 absl::StatusOr<Truth> Simulation(absl::string_view description);
 
-// The same, or a CSV file of motion capture, whose tags are the subjects. Errors also as ReadFile and
+// The same, or a CSV file of motion capture, whose tags are the subjects: "FILE", or "FILE,survey=SURVEY" for
+// another hall than that of the example recordings. Errors also as ReadFile, ReadSurvey and
 // MotionCapture::Parse.
 absl::StatusOr<Truth> OpenTruth(const std::string& description);
 

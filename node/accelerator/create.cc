@@ -19,6 +19,11 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconN
       "accelerator: no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
 }
 
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry&) {
+  if (!config.xrt.has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError("accelerator: no kernel for a range geometry: use accelerator = \"cpu\"");
+}
+
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork&) {
   if (!config.xrt.has_value()) return absl::OkStatus();
   if (config.format != fpga::NumberFormat::kInt8) {
@@ -43,6 +48,11 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::Positioning
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network) {
   RETURN_IF_ERROR(CheckAccelerator(config, network));
   return CreateCpuBeacon(network, config.format, config.max_batch);
+}
+
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry) {
+  RETURN_IF_ERROR(CheckAccelerator(config, geometry));
+  return CreateCpuGeometry(geometry, config.max_batch);
 }
 
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
+#include "core/nn/geometry/range_geometry.h"
 #include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
@@ -47,6 +48,7 @@ using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 // the board.
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 
 // Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
@@ -57,6 +59,7 @@ Created CreateFusion(const AcceleratorConfig& config, std::size_t panels);
 // PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
@@ -71,6 +74,12 @@ Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::Number
 // in m, in the site's frame. NaN for a subject whose ranges are not finite. kInt16 is the board's arithmetic
 // (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format.
 Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch);
+
+// A board's geometry, in double precision whatever the format. Features: RangeGeometry's inputs; outputs: x,
+// y and the Cholesky factor l11, l21, l22 in m, in the site's frame; NaN where the ranges leave the position
+// open.
+inline constexpr std::size_t kGeometryOutputs = 5;
+Created CreateCpuGeometry(const nn::RangeGeometry& geometry, std::size_t max_batch);
 
 // A modulation network: bursts of unit power [256] to logits [10], NaN for a burst that is not finite. kFloat
 // is the network as trained; kInt8 gives the block's numbers (fpga::InferInt8), bit for bit, on the

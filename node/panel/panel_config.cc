@@ -101,20 +101,15 @@ RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLengt
   source::RangesSourceOptions& options = ranges.options;
   options.slot = slot;
   source.ReadFile("file", ranges.file, config::Required("CSV recording"));
-  ranges.triple_given = source.Has("anchors") || source.Has("tag");
-  if (ranges.triple_given) {
+  source.ReadFile("survey", ranges.survey,
+                  "anchors and tags of the hall; default: that of the example recordings");
+  ranges.anchors_given = source.Has("anchors") || source.Has("tag");
+  if (ranges.anchors_given) {
     std::vector<std::int64_t> anchors;
-    source.Read("anchors", anchors, {0, scene::kAnchors - 1},
+    source.Read("anchors", anchors, {0, scene::Survey::kMaxAnchors - 1},
                 "default: the model's. If anchors and tag are given, they must be the model's");
-    if (anchors.size() != options.anchors.size()) {
-      source.Fault(
-          "anchors",
-          fmt::format("expected {} anchors, found {}; without anchors and tag, the model's are taken",
-                      options.anchors.size(), anchors.size()));
-    } else {
-      std::ranges::copy(anchors, options.anchors.begin());
-    }
-    source.Read("tag", options.tag, {0, scene::kTags - 1}, "default: the model's");
+    options.anchors.assign(anchors.begin(), anchors.end());
+    source.Read("tag", options.tag, {0, scene::Survey::kMaxTags - 1}, "default: the model's");
   }
   source.Read("start_fraction", options.start_fraction, {0, 1},
               "the part of the recording that is played, by time");

@@ -27,8 +27,9 @@ struct ReplayConfig {
 };
 
 struct RangesConfig {
-  std::string file;           // CSV
-  bool triple_given = false;  // else the model's anchors and tag are used
+  std::string file;            // CSV
+  std::string survey;          // TOML; empty: that of the example recordings
+  bool anchors_given = false;  // else the model's anchors and tag are used
   source::RangesSourceOptions options;
 };
 

@@ -1,5 +1,6 @@
 #include "node/panel/panel_factory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "core/scene/room.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
+#include "core/survey/survey_file.h"
 #include "node/source/burst_guard.h"
 #include "node/source/burst_recording.h"
 
@@ -29,10 +31,22 @@ absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const std::string& path,
   return std::make_shared<const Model>(std::move(network));
 }
 
+// A network or a geometry: the file says which.
+absl::StatusOr<std::shared_ptr<const Model>> ReadBeaconModel(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, runtime::ReadFile(path, kMaxModelBytes));
+  if (nn::IsRangeGeometry(bytes)) {
+    ASSIGN_OR_RETURN(nn::RangeGeometry geometry, nn::DecodeRangeGeometry(bytes));
+    return std::make_shared<const Model>(std::move(geometry));
+  }
+  ASSIGN_OR_RETURN(nn::BeaconNetwork network, nn::DecodeBeacon(bytes));
+  return std::make_shared<const Model>(std::move(network));
+}
+
 template <typename Network>
 std::size_t InputWidthOf(const Network&) {
   return Network::kInputs;
 }
+std::size_t InputWidthOf(const nn::RangeGeometry& geometry) { return geometry.inputs(); }
 std::size_t InputWidthOf(const nn::ModulationNetwork&) { return nn::kModulationInput.size(); }
 
 std::size_t InputWidth(const Model& model) {
@@ -82,22 +96,36 @@ Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime:
   return source;
 }
 
+// The model's anchors and tag, which the configuration may repeat.
+absl::Status TakeAnchors(std::span<const int> anchors, int tag, const RangesConfig& config,
+                         source::RangesSourceOptions& options) {
+  if (config.anchors_given && (!std::ranges::equal(options.anchors, anchors) || options.tag != tag)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("anchors: the model was trained on anchors ", absl::StrJoin(anchors, ","), " and tag ",
+                     tag, ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
+  }
+  options.anchors.assign(anchors.begin(), anchors.end());
+  options.tag = tag;
+  return absl::OkStatus();
+}
+
 Opened MakeSource(const RangesConfig& config, const Model& model, const runtime::Clock& clock) {
   source::RangesSourceOptions options = config.options;
-  const auto* network = std::get_if<nn::BeaconNetwork>(&model);
-  if (network == nullptr) return absl::InvalidArgumentError("kind: ranges are for the workload beacon");
-  if (!config.triple_given) {
-    options.anchors = network->anchors;
-    options.tag = network->tag;
-  } else if (options.anchors != network->anchors || options.tag != network->tag) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "anchors: the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ",
-        network->tag, ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
+  if (const auto* network = std::get_if<nn::BeaconNetwork>(&model)) {
+    RETURN_IF_ERROR(TakeAnchors(network->anchors, network->tag, config, options));
+  } else if (const auto* geometry = std::get_if<nn::RangeGeometry>(&model)) {
+    RETURN_IF_ERROR(TakeAnchors(geometry->anchors, geometry->tag, config, options));
+    options.tags = geometry->tags;
+    options.complete = false;
+  } else {
+    return absl::InvalidArgumentError("kind: ranges are for the workload beacon");
   }
+  const absl::StatusOr<scene::Survey> survey = survey::ReadSurvey(config.survey);
+  if (!survey.ok()) return WithContext("survey", survey.status());
   ASSIGN_OR_RETURN(const std::string csv, ReadRecording(config.file));
-  absl::StatusOr<std::vector<scene::RangeRow>> rows = scene::ParseRanges(csv);
-  if (!rows.ok()) return WithContext(absl::StrCat("file: ", config.file), rows.status());
-  return source::CreateRanges(*std::move(rows), options, clock);
+  absl::StatusOr<scene::RangeRecording> recording = scene::ParseRanges(csv, *survey);
+  if (!recording.ok()) return WithContext(absl::StrCat("file: ", config.file), recording.status());
+  return source::CreateRanges(*std::move(recording), options, clock);
 }
 
 Opened MakeSource(source::UdpSourceOptions options, const Model& model, const runtime::Clock& clock) {
@@ -146,6 +174,11 @@ Made MakeWorkload(const PanelConfig& config, const nn::BeaconNetwork& network) {
   return workload::CreateBeacon(std::move(accelerator), network);
 }
 
+Made MakeWorkload(const PanelConfig& config, const nn::RangeGeometry& geometry) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, geometry));
+  return workload::CreateGeometry(std::move(accelerator), geometry);
+}
+
 Made MakeWorkload(const PanelConfig& config, const nn::ModulationNetwork& network) {
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
   return workload::CreateModulation(std::move(accelerator), nn::kModulationInput.size(),
@@ -167,7 +200,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const 
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const Model>> {
     switch (kind) {
       case WorkloadKind::kBeacon:
-        return ReadModel(path, nn::DecodeBeacon);
+        return ReadBeaconModel(path);
       case WorkloadKind::kModulation:
         return ReadModel(path, nn::DecodeModulation);
       case WorkloadKind::kPositioning:

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
+#include "core/nn/geometry/range_geometry.h"
 #include "core/nn/modulation/modulation_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/clock.h"
@@ -17,7 +18,8 @@
 
 namespace tributary::panel {
 
-using Model = std::variant<nn::PositioningNetwork, nn::BeaconNetwork, nn::ModulationNetwork>;
+using Model =
+    std::variant<nn::PositioningNetwork, nn::BeaconNetwork, nn::RangeGeometry, nn::ModulationNetwork>;
 
 inline const nn::Provenance& ProvenanceOf(const Model& model) {
   return std::visit([](const nn::Provenance& provenance) -> const nn::Provenance& { return provenance; },

@@ -1,7 +1,6 @@
-// Recorded ranges as a source: one board's three anchors and one tag, at the recorded pace.
+// Recorded ranges as a source: one board's anchors and tags, at the recorded pace.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -15,8 +14,10 @@
 namespace tributary::source {
 
 struct RangesSourceOptions {
-  std::array<int, 3> anchors = {};  // distinct, 0…7
-  int tag = 0;                      // 0…2; also the subject
+  std::vector<int> anchors = {};  // distinct, of the recording
+  int tag = 0;                    // the subject
+  std::vector<int> tags = {};     // whose ranges are the features; empty: those of `tag` alone
+  bool complete = true;           // false: also rows that lack some ranges, as NaN
   // The part of the recording that is played, by time: 0 ≤ start < end ≤ 1.
   double start_fraction = 0.0;
   double end_fraction = 1.0;
@@ -25,15 +26,12 @@ struct RangesSourceOptions {
   estimate::SlotLength slot{};     // what epochs count
 };
 
-// Each frame has one subject and three features: ranges in m. Rows without one of the three are missed
-// frames. The epoch comes from the recording's own time stamp, so boards that play the same recording agree;
-// rows closer than a slot share one. The capture time is the clock's, which outlives the source. Errors:
-// InvalidArgument, "OPTION: what is allowed".
-absl::StatusOr<std::unique_ptr<Source>> CreateRanges(std::vector<scene::RangeRow> rows,
+// Each frame has one subject and, as features, the ranges in m: for each anchor, those to all tags. Rows that
+// lack one of them (or all, if `complete` is false) are missed frames. The epoch comes from the recording's
+// own time stamp, so boards that play the same recording agree; rows closer than a slot share one. The
+// capture time is the clock's, which outlives the source. Errors: InvalidArgument, "OPTION: what is allowed".
+absl::StatusOr<std::unique_ptr<Source>> CreateRanges(scene::RangeRecording recording,
                                                      const RangesSourceOptions& options,
                                                      const runtime::Clock& clock);
-
-// Index of the first row at or after the given fraction of the recording's time, rows.size() for 1.
-std::size_t RowAtFraction(const std::vector<scene::RangeRow>& rows, double fraction);
 
 }  // namespace tributary::source

@@ -11,6 +11,7 @@
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/status/macros.h"
+#include "node/accelerator/create.h"
 #include "node/workload/network_run.h"
 
 namespace tributary::workload {
@@ -115,6 +116,16 @@ absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerat
     nn::BeaconInputs ranges_m;
     std::copy_n(features, ranges_m.size(), ranges_m.begin());
     return {{outputs[0], outputs[1]}, nn::BeaconCholesky(network, nn::NormaliseRanges(network, ranges_m))};
+  };
+  return std::make_unique<PositionWorkload>(std::move(accelerator), position_of);
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> CreateGeometry(std::unique_ptr<Accelerator> accelerator,
+                                                         const nn::RangeGeometry& geometry) {
+  RETURN_IF_ERROR(
+      CheckShape("range geometry", *accelerator, geometry.inputs(), accelerator::kGeometryOutputs));
+  const auto position_of = [](const float*, const float* outputs) -> nn::GaussianPosition {
+    return {{outputs[0], outputs[1]}, {outputs[2], outputs[3], outputs[4]}};
   };
   return std::make_unique<PositionWorkload>(std::move(accelerator), position_of);
 }

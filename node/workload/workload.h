@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/nn/beacon/beacon_network.h"
+#include "core/nn/geometry/range_geometry.h"
 #include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
 
@@ -56,6 +57,11 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(
 // InvalidArgument for an accelerator of another shape.
 absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerator::Accelerator> accelerator,
                                                        const nn::BeaconNetwork& network);
+
+// The same by geometry: the accelerator gives position and factor. Errors: InvalidArgument for an accelerator
+// of another shape.
+absl::StatusOr<std::unique_ptr<Workload>> CreateGeometry(
+    std::unique_ptr<accelerator::Accelerator> accelerator, const nn::RangeGeometry& geometry);
 
 // Turns bursts of samples into the log-probabilities of classes: log_softmax(logits / temperature). `inputs`:
 // features of a burst. A run allocates nothing once the vectors have grown to the number of subjects. Errors:

@@ -351,6 +351,9 @@ SEEDS = {
     "run_config_fuzz": toml,
     "safetensors_fuzz": model_files,
     "segment_fuzz": spool_segments,
+    "survey_file_fuzz": lambda: toml() | {
+        "example": (ROOT / "deploy/examples/survey.toml").read_bytes(),
+        "count_anchors": fill(b"[[anchor]]\nposition=[0,0,0]\n"), "count_coordinates": fill(b"0,", b"[[tag]]\nposition=[", b"]\n")},
     "udp_datagram_fuzz": udp,
     "update_encoding_fuzz": bytes_of_any_kind,
     "watch_statistics_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),

@@ -143,6 +143,7 @@ TEST_F(ExamplesTest, ANodeTakesRecordedRanges) {
   std::string line = "2022-08-15 9:42:24.766";
   for (int range = 0; range < 24; ++range) line += ",1.5";
   folder_.Write("ranges.csv", line + "\n");
+  folder_.Write("survey.toml", ReadText(kExamples + "survey.toml"));
   const std::string path = folder_.Write("node.toml", Uncommented(ReadText(kExamples + "node-ranges.toml")));
   EXPECT_EQ(Faults("tributary-node", {"--config", path, "--check"}), "");
 }

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/nn/beacon/beacon_network.h"
-#include "core/scene/recording.h"
 #include "tests/support/fleet.h"
 #include "tests/support/reporter.h"
 
@@ -43,7 +42,7 @@ std::string Recording(int phase_ms) {
   for (int i = 0; i < kSamples; ++i) {
     const int ms = 10 * i + phase_ms;
     csv += fmt::format("2022-08-15 10:00:{:02}.{:03}", ms / 1000, ms % 1000);
-    for (int range = 0; range < scene::kAnchors * scene::kTags; ++range) csv += ",4.0";
+    for (int range = 0; range < 24; ++range) csv += ",4.0";
     csv += "\n";
   }
   return csv;

@@ -14,23 +14,24 @@ io="$grpc|$local_io"
 
 # folder; what its includes must not match; what in `file:line:` frees a finding (regular expression)
 rules=(
-  "core/estimate;$io|core/(config|http|images|learning|link|nn|parameters|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/parameters;$io|core/(config|estimate|http|images|learning|link|nn|privacy|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;sys/auxv"
-  "core/privacy;$io|core/(config|estimate|http|images|learning|link|nn|parameters|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/nn;$io|core/(config|estimate|http|images|learning|link|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/radio;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|runtime|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|runtime|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/estimate;$io|core/(config|http|images|learning|link|nn|parameters|radio|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/parameters;$io|core/(config|estimate|http|images|learning|link|nn|privacy|radio|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;sys/auxv"
+  "core/privacy;$io|core/(config|estimate|http|images|learning|link|nn|parameters|radio|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/nn;$io|core/(config|estimate|http|images|learning|link|radio|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/radio;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|runtime|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|runtime|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/survey;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|privacy|radio|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/truth;$io|core/(config|http|images|learning|link|nn|parameters|privacy|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/exchange;$grpc|$local_io|core/(config|estimate|http|images|learning|link|privacy|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;_fuzz\.cc:"
-  "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "fpga/model;$io|core/(config|estimate|http|learning|link|radio|runtime|scene|truth|wire)/|node/|aggregator/|cli/;"
-  "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/certificates;$grpc|$asio|$xrt|$sqlite|prometheus/|spdlog/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/learning;$services|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(estimate|http|images|link|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|learning|link|nn|parameters|radio|scene|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/wire;$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|http|images|link|radio|scene|truth)/|node/|aggregator/|cli/|fpga/;"
-  "core/link;$xrt|$sqlite|toml|core/(http|images|radio|scene|truth)/|node/|aggregator/|cli/|fpga/;"
+  "core/exchange;$grpc|$local_io|core/(config|estimate|http|images|learning|link|privacy|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;_fuzz\.cc:"
+  "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "fpga/model;$io|core/(config|estimate|http|learning|link|radio|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/;"
+  "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/certificates;$grpc|$asio|$xrt|$sqlite|prometheus/|spdlog/|core/(estimate|http|images|learning|link|nn|parameters|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/learning;$services|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(estimate|http|images|link|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|learning|link|nn|parameters|radio|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/wire;$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|http|images|link|radio|scene|survey|truth)/|node/|aggregator/|cli/|fpga/;"
+  "core/link;$xrt|$sqlite|toml|core/(http|images|radio|scene|survey|truth)/|node/|aggregator/|cli/|fpga/;"
   "node/source;$grpc|$xrt|$sqlite|core/(link|wire)/|node/(accelerator|learner|panel|workload)/|aggregator/|cli/;"
   "node/accelerator;$grpc|$asio|$sqlite|core/(link|wire)/|node/(learner|panel|source|workload)/|aggregator/|cli/;"
   "node/accelerator;$xrt;/xrt_[^/:]*:"
@@ -53,7 +54,7 @@ rules=(
   # What runs a network is the node's accelerator and workload, and its augmenter in training.
   # `doctor` checks a node's configuration as the node does, `backup` copies what it names; recordings are read by the
   # node's source.
-  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(backup/node_copy|doctor/doctor|train/(beacon_recording|train_self_supervised))\.cc:"
+  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(backup/node_copy|doctor/doctor|train/(train_self_supervised))\.cc:"
 )
 
 if [ "$1" = --folders ]; then

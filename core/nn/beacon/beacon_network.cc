@@ -1,7 +1,9 @@
 #include "core/nn/beacon/beacon_network.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "absl/strings/numbers.h"
@@ -52,6 +54,22 @@ void VisitTensors(Network& network, Visit visit) {
   visit("output.scale", Shape{1}, std::span(&network.output_scale_m, 1));
   visit("calibration.residual_deviation", Shape{1}, std::span(&network.residual_deviation_m, 1));
   visit("calibration.parameter_factor", Shape{kParameters, kParameters}, network.parameter_factor);
+}
+
+// Older files have none.
+absl::Status ReadReach(const parameters::TensorSet& set, BeaconNetwork& network) {
+  const auto found = set.tensors.find("reach.ranges");
+  if (found == set.tensors.end()) return absl::OkStatus();
+  const Shape& shape = found->second.shape;
+  if (shape.size() != 2 || shape[0] == 0 || shape[0] > BeaconNetwork::kMaxReach || shape[1] != kInputs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reach.ranges is not [n, 3] with at most ", BeaconNetwork::kMaxReach, " rows"));
+  }
+  absl::Status status;
+  const TensorReader read{set, status};
+  read("reach.ranges", shape, network.reach_m);
+  read("reach.radius", Shape{1}, std::span(&network.reach_radius_m, 1));
+  return status;
 }
 
 absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
@@ -117,6 +135,17 @@ BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outp
   return position;
 }
 
+double BeyondReach(const BeaconNetwork& network, const BeaconInputs& ranges_m) {
+  if (network.reach_m.empty()) return 0.0;
+  double nearest_m = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i + kInputs <= network.reach_m.size(); i += kInputs) {
+    nearest_m =
+        std::min(nearest_m, std::hypot(ranges_m[0] - network.reach_m[i], ranges_m[1] - network.reach_m[i + 1],
+                                       ranges_m[2] - network.reach_m[i + 2]));
+  }
+  return std::max(0.0, nearest_m - network.reach_radius_m);
+}
+
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs) {
   const BeaconJacobian jacobian = BeaconJacobianOf(network.parameters, inputs);
   // J(JᵀJ)⁻¹Jᵀ = (J·F)(J·F)ᵀ with the lower factor F.
@@ -136,6 +165,12 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
     yy += y * y;
   }
   const double s = network.residual_deviation_m;
+  BeaconInputs ranges_m;
+  for (std::size_t i = 0; i < kInputs; ++i)
+    ranges_m[i] = network.input_offset_m[i] + inputs[i] / network.input_gain_per_m[i];
+  const double beyond = BeyondReach(network, ranges_m) / s;
+  xx += beyond * beyond;
+  yy += beyond * beyond;
   const double l11 = std::sqrt(xx);
   const double l21 = xy / l11;
   return {s * l11, s * l21, s * std::sqrt(yy - l21 * l21)};
@@ -144,6 +179,10 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
 std::string EncodeBeacon(const BeaconNetwork& network) {
   parameters::TensorSet set;
   VisitTensors(network, TensorWriter{set});
+  if (!network.reach_m.empty()) {
+    TensorWriter{set}("reach.ranges", Shape{network.reach_m.size() / kInputs, kInputs}, network.reach_m);
+    TensorWriter{set}("reach.radius", Shape{1}, std::span(&network.reach_radius_m, 1));
+  }
   WriteMetadata(kBeaconConventions, network, set);
   set.metadata.emplace("anchors", absl::StrJoin(network.anchors, ","));
   set.metadata.emplace("tag", absl::StrCat(network.tag));
@@ -157,6 +196,7 @@ absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
   absl::Status status;
   VisitTensors(network, TensorReader{set, status});
   status.Update(ReadAnchorsAndTag(set, network));
+  status.Update(ReadReach(set, network));
   RETURN_IF_ERROR(status);
   if (!(network.residual_deviation_m > 0.0) || !(network.output_scale_m > 0.0)) {
     return absl::InvalidArgumentError("output.scale or calibration.residual_deviation is not positive");

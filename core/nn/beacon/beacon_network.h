@@ -39,6 +39,12 @@ struct BeaconNetwork : Provenance {
   // 62]. The covariance of an estimate is s²·I + s²·J(JᵀJ)⁻¹Jᵀ.
   std::vector<double> parameter_factor;
 
+  // Where training has been: triples of ranges, row-major [n × 3], at most kMaxReach; each example lies
+  // within `reach_radius_m` of one. Empty: not known, in files of older versions.
+  static constexpr std::size_t kMaxReach = 256;
+  std::vector<double> reach_m;
+  double reach_radius_m = 0.0;
+
   // Indices of the anchors whose ranges are the inputs, and of the tag.
   std::array<int, kInputs> anchors = {};
   int tag = 0;
@@ -60,12 +66,18 @@ BeaconJacobian BeaconJacobianOf(const std::array<double, BeaconNetwork::kParamet
 BeaconInputs NormaliseRanges(const BeaconNetwork& network, const BeaconInputs& ranges_m);
 BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outputs);
 
-// Lower Cholesky factor l11, l21, l22 (m) of the covariance of the estimate from these normalised inputs.
+// How far, m, these ranges lie beyond what training has seen; 0 within it, and where that is not known.
+double BeyondReach(const BeaconNetwork& network, const BeaconInputs& ranges_m);
+
+// Lower Cholesky factor l11, l21, l22 (m) of the covariance of the estimate from these normalised inputs. Out
+// of reach each coordinate's deviation grows by as many metres as the ranges lie beyond: the network then
+// repeats what it has seen, while the subject has gone about so far.
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs);
 
 // As a safetensors file. Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias
 // last; input.offset and input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation
-// [1], calibration.parameter_factor [62, 62]. The identity covers all of them.
+// [1], calibration.parameter_factor [62, 62]; optional: reach.ranges [n, 3], reach.radius [1]. The identity
+// covers all of them.
 //
 // Metadata: kind "beacon", name, version, training_set, anchors ("1,4,6"), tag ("0"), and the conventions in
 // words.

@@ -168,6 +168,24 @@ absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> exampl
   return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
 }
 
+// Triples that lie as far apart as possible, each the farthest from those before.
+void MarkReach(std::span<const BeaconExample> examples, BeaconNetwork& network) {
+  constexpr std::size_t kTriples = 64;
+  std::vector<double> nearest(examples.size(), std::numeric_limits<double>::infinity());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < std::min(kTriples, examples.size()); ++i) {
+    const BeaconInputs triple = examples[next].ranges_m;
+    network.reach_m.insert(network.reach_m.end(), triple.begin(), triple.end());
+    for (std::size_t k = 0; k < examples.size(); ++k) {
+      const BeaconInputs& other = examples[k].ranges_m;
+      nearest[k] =
+          std::min(nearest[k], std::hypot(other[0] - triple[0], other[1] - triple[1], other[2] - triple[2]));
+    }
+    next = static_cast<std::size_t>(std::ranges::max_element(nearest) - nearest.begin());
+  }
+  network.reach_radius_m = nearest[next];
+}
+
 }  // namespace
 
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
@@ -176,6 +194,7 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
   if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
   ASSIGN_OR_RETURN(BeaconNetwork network, Fit(examples, options));
   ASSIGN_OR_RETURN(network.residual_deviation_m, CalibratedDeviation(examples, options));
+  MarkReach(examples, network);
   return network;
 }
 

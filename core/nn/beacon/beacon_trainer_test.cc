@@ -95,6 +95,33 @@ TEST(BeaconFileTest, IsReadBackToSinglePrecision) {
   }
 }
 
+TEST(BeaconTrainerTest, WidensWhereTrainingHasNeverBeen) {
+  const auto network = *TrainBeacon(Walk(3000, 1), Quick());
+  for (const BeaconExample& example : Walk(3000, 1)) EXPECT_EQ(BeyondReach(network, example.ranges_m), 0.0);
+  // A metre and more beyond the walk.
+  const double x = 4.5, y = 3.5;
+  const BeaconInputs ranges = {std::hypot(x, y - 3) + 0.2, std::hypot(x - 3.5, y + 3) + 0.2,
+                               std::hypot(x + 3.5, y + 3) + 0.2};
+  EXPECT_GT(BeyondReach(network, ranges), 0.5);
+  const auto outside = BeaconCholesky(network, NormaliseRanges(network, ranges));
+  EXPECT_GT(outside[0], 0.5);
+  EXPECT_GT(outside[2], 0.5);
+  BeaconNetwork old = network;
+  old.reach_m.clear();
+  EXPECT_LT(BeaconCholesky(old, NormaliseRanges(old, ranges))[0], outside[0]);
+}
+
+TEST(BeaconFileTest, AFileOfAnOlderVersionHasNoReach) {
+  BeaconNetwork network = *TrainBeacon(Walk(1500, 1), Quick());
+  const auto with = DecodeBeacon(EncodeBeacon(network));
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_EQ(with->reach_m.size(), network.reach_m.size());
+  network.reach_m.clear();
+  const auto without = DecodeBeacon(EncodeBeacon(network));
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_TRUE(without->reach_m.empty());
+}
+
 TEST(BeaconFileTest, RefusesAnotherKindAndCutFiles) {
   auto network = *TrainBeacon(Walk(1500, 1), Quick());
   const auto refusal = [](const parameters::TensorSet& set) {
