@@ -27,11 +27,13 @@ inline std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subject
   return Normal(random, subjects * nn::PositioningNetwork::kInputs, 0.0f, 1.0f);
 }
 
-// Equal seeds give equal networks. The activation ranges are those of RandomFeatures.
+// Equal seeds give equal networks; even ones align the phase by the plane wave. The activation ranges are
+// those of RandomFeatures.
 inline nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
   constexpr auto& kWidths = nn::PositioningNetwork::kWidths;
   std::mt19937_64 random(seed);
   nn::PositioningNetwork network;
+  network.alignment = seed % 2 == 0 ? nn::PhaseAlignment::kPlaneWave : nn::PhaseAlignment::kFirstAntenna;
   network.input_mean = Normal(random, kWidths[0], 0.0f, 0.3f);
   network.input_inverse_deviation = Normal(random, kWidths[0], 1.2f, 0.1f);
   for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {

@@ -100,15 +100,33 @@ TEST(PositioningFileTest, RefusesMissingMisshapenAndNonFiniteTensors) {
   ExpectRefused(TensorsOf(network), "covariance_scale is not positive");
 }
 
-TEST(PositioningFileTest, TheShippedModelIsReadableAndCalibrated) {
-  std::ifstream stream(TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors", std::ios::binary);
+PositioningNetwork Shipped(const std::string& name) {
+  std::ifstream stream(TRIBUTARY_SOURCE_DIR "/models/" + name, std::ios::binary);
   std::stringstream file;
   file << stream.rdbuf();
   const auto network = DecodePositioning(file.str());
-  ASSERT_TRUE(network.ok()) << network.status();
-  EXPECT_GT(network->covariance_scale, 0.1f);
-  EXPECT_LT(network->covariance_scale, 1.5f);
-  for (const float range : network->activation_range) EXPECT_GT(range, 0);
+  EXPECT_TRUE(network.ok()) << network.status();
+  return network.ok() ? *network : PositioningNetwork();
+}
+
+TEST(PositioningFileTest, TheShippedModelIsReadableAndCalibrated) {
+  for (const char* name : {"positioning.safetensors", "positioning-ideal-room.safetensors"}) {
+    const PositioningNetwork network = Shipped(name);
+    EXPECT_GT(network.covariance_scale, 0.1f);
+    EXPECT_LT(network.covariance_scale, 1.5f);
+    for (const float range : network.activation_range) EXPECT_GT(range, 0);
+  }
+}
+
+// The older file aligns the phase as it was trained to.
+TEST(PositioningFileTest, SaysHowThePhaseIsAligned) {
+  EXPECT_EQ(Shipped("positioning.safetensors").alignment, PhaseAlignment::kPlaneWave);
+  EXPECT_EQ(Shipped("positioning-ideal-room.safetensors").alignment, PhaseAlignment::kFirstAntenna);
+  PositioningNetwork network = Example();
+  for (const PhaseAlignment alignment : {PhaseAlignment::kFirstAntenna, PhaseAlignment::kPlaneWave}) {
+    network.alignment = alignment;
+    EXPECT_EQ(DecodePositioning(EncodePositioning(network))->alignment, alignment);
+  }
 }
 
 }  // namespace
