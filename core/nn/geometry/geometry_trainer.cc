@@ -13,7 +13,7 @@
 namespace tributary::nn {
 namespace {
 
-using Rows = std::vector<const GeometryExample*>;
+using ExampleRows = std::vector<const GeometryExample*>;
 
 constexpr std::size_t kTimeFolds = 5;
 constexpr std::size_t kPlaces = 128;  // about 0.5 m apart in a hall of 30 m²
@@ -41,19 +41,19 @@ absl::Status CheckExamples(std::span<const GeometryExample> examples, const Geom
   return absl::OkStatus();
 }
 
-Rows Thinned(std::span<const GeometryExample> examples, std::size_t most) {
-  Rows rows;
+ExampleRows Thinned(std::span<const GeometryExample> examples, std::size_t most) {
+  ExampleRows rows;
   const std::size_t count = std::min(most, examples.size());
   for (std::size_t i = 0; i < count; ++i) rows.push_back(&examples[i * examples.size() / count]);
   return rows;
 }
 
 struct Fold {
-  Rows training;
-  Rows held_out;
+  ExampleRows training;
+  ExampleRows held_out;
 };
 
-std::vector<Fold> FoldsOf(const Rows& rows, std::size_t own) {
+std::vector<Fold> FoldsOf(const ExampleRows& rows, std::size_t own) {
   std::vector<Fold> folds(kTimeFolds);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t f = 0; f < kTimeFolds; ++f)
@@ -100,7 +100,7 @@ double ScaleOf(std::span<const double> errors) {
 }
 
 // variance_scale and residual_limit.
-absl::Status Calibrate(const Rows& rows, const GeometrySurvey& survey, const GeometryOptions& options,
+absl::Status Calibrate(const ExampleRows& rows, const GeometrySurvey& survey, const GeometryOptions& options,
                        std::size_t own, RangeGeometry& geometry) {
   std::vector<double> errors;
   std::size_t asked = 0;
@@ -134,7 +134,7 @@ absl::Status Calibrate(const Rows& rows, const GeometrySurvey& survey, const Geo
 
 // Places that lie as far apart as possible, each the farthest from those before, and the distance within
 // which all rows have one of them.
-void MarkPlaces(const Rows& rows, std::size_t own, RangeGeometry& geometry) {
+void MarkPlaces(const ExampleRows& rows, std::size_t own, RangeGeometry& geometry) {
   std::vector<double> nearest(rows.size(), std::numeric_limits<double>::infinity());
   std::size_t next = 0;
   for (std::size_t i = 0; i < std::min(kPlaces, rows.size()); ++i) {
@@ -158,7 +158,7 @@ absl::StatusOr<RangeGeometry> TrainGeometry(std::span<const GeometryExample> exa
                                             const GeometrySurvey& survey, const GeometryOptions& options) {
   RETURN_IF_ERROR(CheckExamples(examples, survey));
   const auto own = static_cast<std::size_t>(std::ranges::find(survey.tags, survey.tag) - survey.tags.begin());
-  const Rows rows = Thinned(examples, options.most_rows);
+  const ExampleRows rows = Thinned(examples, options.most_rows);
   RangeGeometry geometry = FitGeometry(rows, survey, options);
   MarkPlaces(rows, own, geometry);
   RETURN_IF_ERROR(Calibrate(rows, survey, options, own, geometry));
