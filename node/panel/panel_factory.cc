@@ -116,7 +116,6 @@ Opened MakeSource(const RangesConfig& config, const Model& model, const runtime:
   } else if (const auto* geometry = std::get_if<nn::RangeGeometry>(&model)) {
     RETURN_IF_ERROR(TakeAnchors(geometry->anchors, geometry->tag, config, options));
     options.tags = geometry->tags;
-    options.complete = false;
   } else {
     return absl::InvalidArgumentError("kind: ranges are for the workload beacon");
   }

@@ -73,7 +73,7 @@ Normal Linearise(const RangeGeometry& g, std::span<const double> ranges_m, const
 }
 
 struct Minimum {
-  State state;
+  State state = State::Zero();
   Normal normal;
 };
 
@@ -109,6 +109,37 @@ std::array<State, 2> StartsOf(const RangeGeometry& g) {
   return {middle(g.place_m, 2), middle(g.anchor_m, 3)};
 }
 
+// The distinct minima of a search. Few ranges may fit at two places.
+class Minima {
+ public:
+  void Add(const Minimum& minimum) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if ((found_[i].state - minimum.state).head<2>().norm() < kSamePlaceM) return;
+    }
+    found_[count_++] = minimum;
+  }
+
+  // How far the position may lie elsewhere, m²: the other places, each by its likelihood. The costs are as
+  // certain as the covariance is.
+  Eigen::Matrix2d Spread(const Minimum& best, double variance_scale) const {
+    Eigen::Matrix2d spread = Eigen::Matrix2d::Zero();
+    double sum = 0.0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Eigen::Vector2d apart = (found_[i].state - best.state).head<2>();
+      const double weight =
+          std::exp(-std::max(0.0, found_[i].normal.cost - best.normal.cost) / std::max(1.0, variance_scale));
+      sum += weight;
+      spread += weight * apart * apart.transpose();
+    }
+    return sum > 0.0 ? Eigen::Matrix2d(spread / sum) : spread;
+  }
+
+ private:
+  static constexpr double kSamePlaceM = 0.01;
+  std::array<Minimum, 2 * kHeadings> found_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 PatternValue PatternAt(std::span<const double> pattern_m, double bearing_rad) {
@@ -123,18 +154,21 @@ std::optional<RangeFix> FixOf(const RangeGeometry& geometry, std::span<const dou
   const bool with_heading = geometry.HasHeading();
   const int unknowns = with_heading ? 3 : 2;
   std::optional<Minimum> best;
+  Minima minima;
   for (State start : StartsOf(geometry)) {
     for (int i = 0; i < (with_heading ? kHeadings : 1); ++i) {
       start[2] = i * 2.0 * std::numbers::pi / kHeadings;
       const std::optional<Minimum> minimum = Minimise(geometry, ranges_m, start, with_heading);
       if (!minimum || minimum->normal.ranges < unknowns) continue;
+      minima.Add(*minimum);
       if (!best || minimum->normal.cost < best->normal.cost - kEqualCost) best = minimum;
     }
   }
   if (!best) return std::nullopt;
   const Eigen::LLT<Eigen::Matrix3d> factor(best->normal.information);
   if (factor.info() != Eigen::Success) return std::nullopt;
-  const Eigen::Matrix3d covariance = factor.solve(Eigen::Matrix3d::Identity()) * geometry.variance_scale;
+  Eigen::Matrix3d covariance = factor.solve(Eigen::Matrix3d::Identity()) * geometry.variance_scale;
+  covariance.topLeftCorner<2, 2>() += minima.Spread(*best, geometry.variance_scale);
   RangeFix fix{.position_m = {best->state[0], best->state[1]},
                .heading_rad = with_heading ? std::remainder(best->state[2], 2.0 * std::numbers::pi) : 0.0,
                .covariance = {covariance(0, 0), covariance(0, 1), covariance(1, 1)},

@@ -18,7 +18,8 @@ struct RangeFix {
 
 // Minimises a Student-t likelihood (4 degrees of freedom) by reweighted Gauss-Newton from several headings,
 // so that single ranges with a long echo count little. `ranges_m` as RangeGeometry's inputs; missing ones are
-// left out. nullopt if the rest leaves the position undetermined. Allocates nothing.
+// left out. Where the rest fits at several places, the covariance covers these, each by its likelihood.
+// nullopt if the position is undetermined. Allocates nothing.
 std::optional<RangeFix> FixOf(const RangeGeometry& geometry, std::span<const double> ranges_m);
 
 // Factor of at least 1 on the variance of an estimate out of reach: where training has never been, the biases
