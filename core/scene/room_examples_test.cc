@@ -89,8 +89,8 @@ TEST(RoomExamplesTest, ATurnedPanelSeesTheUserInItsOwnFrame) {
     EXPECT_NEAR(seen.x, std::cos(angle) * x + std::sin(angle) * y, 1e-9);
     EXPECT_NEAR(seen.y, std::cos(angle) * y - std::sin(angle) * x - 5, 1e-9);
     Features expected;
-    ComputeChannel(std::span(MirrorPaths(seen, kUserHeightM, {0, 0, 0, 0, 0})).first(1), 0, AntennaGains(),
-                   expected);
+    const auto paths = MirrorPaths(seen, kUserHeightM, {0, 0, 0, 0, 0});
+    ComputeChannel(std::span(paths).first(1), 0, AntennaGains(), expected);
     const Features sensed = Sensed(examples, index, Wall::kSouth);
     for (std::size_t i = 0; i < kChannelFeatures; ++i) EXPECT_NEAR(sensed[i], expected[i], 3e-3);
   }
