@@ -30,7 +30,7 @@ PositioningNetwork RandomNetwork() {
 
 // One sample, layer by layer, in double.
 std::vector<double> ReferenceOutputs(const PositioningNetwork& network, std::vector<float> features) {
-  AlignPhase(PhaseAlignment::kPlaneWave, FeatureSpan(features.data(), kWidths[0]));
+  AlignPhase(network.alignment, FeatureSpan(features.data(), kWidths[0]));
   Standardise(network, FeatureSpan(features.data(), kWidths[0]));
   std::vector<double> x(features.begin(), features.end());
   for (std::size_t l = 0; l < 4; ++l) {
