@@ -19,7 +19,7 @@ class SiteCalibrationTest : public FusionFixture {
   static constexpr estimate::Epoch kLook = 200;  // slots
 
   void StartWith(CalibrationMode mode) {
-    site_.tuning.calibration = {.mode = mode, .places = {{0, 5}, {5, 0}, {0, -5}, {-5, 0}}};
+    site_.tuning.calibration = {.mode = mode, .shift_m = 0.2, .places = {{0, 5}, {5, 0}, {0, -5}, {-5, 0}}};
     site_.max_age_ns.reset();
     site_.max_lead_ns.reset();
     Start();
@@ -60,7 +60,6 @@ class SiteCalibrationTest : public FusionFixture {
 };
 
 TEST_F(SiteCalibrationTest, CorrectsASourceThatIsOff) {
-  site_.tuning.calibration.shift_m = 0.2;
   StartWith(CalibrationMode::kCorrect);
   Fuse(600);
   const LeafCalibration east = Of("east"), north = Of("north");

@@ -57,7 +57,9 @@ TEST(RoomBatchesTest, StopWhileABatchIsDrawnAhead) {
 }
 
 TEST(FitStandardisationTest, LeavesOutTheFeatureThatAlignmentClears) {
-  const nn::PositioningNetwork network = Standardisation();
+  nn::PositioningNetwork network;
+  network.alignment = nn::PhaseAlignment::kFirstAntenna;
+  FitStandardisation({11}, 2'000, network);
   EXPECT_EQ(network.input_inverse_deviation[scene::kChannelFeatures / 2], 0);
   EXPECT_GT(network.input_inverse_deviation[0], 0);
 }

@@ -23,7 +23,11 @@ constexpr double kLargestSquare = 100;
 // As if so many tuples had been seen with the scale that the source claims: the first few decide nothing.
 constexpr double kPriorRedundancy = 20;
 // The part of the way to the new scale that Solve goes: the scales of all sources depend on each other.
-constexpr double kScaleStep = 0.7;
+constexpr double kScaleStep = 0.3;
+// What Solve leaves of the sums behind the scales: they are of the scales of their time.
+constexpr double kKeptForScale = 0.5;
+// How often the weights follow the conflation that they give: enough for three that agree to outvote one.
+constexpr int kWeightings = 6;
 constexpr int kUnknowns = 3;  // of a source: shift and turn
 constexpr double kPerDegree = std::numbers::pi / 180;
 
@@ -119,9 +123,17 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
     Source& source = sources_[tuples[i].source];
     const double square = all.SquaredResidual(parts[i]);
     source.squares += std::min(square, kLargestSquare);
-    source.redundancy += std::max(0.0, 2 - (parts[i].information * all.covariance).trace());
+    const double redundancy = std::max(0.0, 2 - (parts[i].information * all.covariance).trace());
+    source.redundancy += redundancy;
+    source.expected += redundancy;
     source.observations += 1;
-    parts[i].weight = (kDegreesOfFreedom + 2) / (kDegreesOfFreedom + square);
+  }
+  for (int i = 0; i < kWeightings; ++i) {
+    const Conflation weighted(parts);
+    for (Part& part : parts) {
+      part.weight = (kDegreesOfFreedom + 2) / (kDegreesOfFreedom + weighted.SquaredResidual(part));
+      if (!std::isfinite(part.weight)) return;
+    }
   }
   ObserveMounting(tuples, parts);
 }
@@ -157,6 +169,7 @@ void SourceCalibration::Forget(double kept) {
   for (Source& source : sources_) {
     source.squares *= kept;
     source.redundancy *= kept;
+    source.expected *= kept;
     source.observations *= kept;
   }
 }
@@ -170,7 +183,8 @@ void SourceCalibration::Solve() {
     double& scale = source.state.correction.scale;
     const double before = scale;
     scale = std::clamp(scale * std::pow(ratio, kScaleStep / 2), kLeastScale, kMostScale);
-    source.squares *= (before * before) / (scale * scale);
+    source.squares *= kKeptForScale * (before * before) / (scale * scale);
+    source.redundancy *= kKeptForScale;
   }
   SolveMounting();
 }
@@ -186,24 +200,22 @@ void SourceCalibration::SolveMounting() {
   const Eigen::VectorXd unknowns = solver.solve(rhs_);
   const Eigen::MatrixXd covariance = solver.solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
   if (!unknowns.allFinite() || !covariance.allFinite()) return;
-  // What the mounting explains of the squared residuals, and what they should come to by themselves.
-  const double explained = 2 * unknowns.dot(rhs_) - unknowns.dot(normal_ * unknowns);
-  double expected = 0;
-  for (const Source& source : sources_) expected += kIndependentPart * source.redundancy;
-  const bool mounting = explained > kLeastExplained * expected;
+  const Eigen::VectorXd push = 2 * rhs_ - normal_ * unknowns;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     const int first = kUnknowns * static_cast<int>(source);
     CalibrationState& state = sources_[source].state;
-    const double most_shift = kMostDeviations * prior_.shift_m, most_turn = kMostDeviations * turn_deviation;
+    const Vector<2> shift = unknowns.segment<2>(first);
+    const double turn = unknowns[first + 2];
+    const bool beyond = shift.cwiseAbs().maxCoeff() > kMostDeviations * prior_.shift_m ||
+                        std::abs(turn) > kMostDeviations * turn_deviation;
     state.shift_deviation = covariance.diagonal().segment<2>(first).cwiseMax(0).cwiseSqrt();
     state.turn_deviation = std::sqrt(std::max(0.0, covariance(first + 2, first + 2)));
-    if (!mounting) {
-      state.correction.shift.setZero();
-      state.correction.turn = 0;
-      continue;
-    }
-    state.correction.shift = unknowns.segment<2>(first).cwiseMax(-most_shift).cwiseMin(most_shift);
-    state.correction.turn = std::clamp(unknowns[first + 2], -most_turn, most_turn);
+    // What its mounting explains of the squared residuals, and what they should come to by themselves.
+    const double explained = unknowns.segment<kUnknowns>(first).dot(push.segment<kUnknowns>(first));
+    const bool mounting =
+        !beyond && explained > kLeastExplained * kIndependentPart * sources_[source].expected;
+    state.correction.shift = mounting ? shift : Vector<2>::Zero();
+    state.correction.turn = mounting ? turn : 0;
   }
 }
 

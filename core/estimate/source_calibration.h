@@ -55,7 +55,7 @@ class SourceCalibration {
  public:
   static constexpr std::size_t kMostSources = 16;
   // What is beyond is no calibration: of the deviation, and of shift and turn in deviations of the prior.
-  static constexpr double kLeastScale = 0.25, kMostScale = 30, kMostDeviations = 10;
+  static constexpr double kLeastScale = 0.25, kMostScale = 30, kMostDeviations = 5;
 
   // For sources at these places, at most kMostSources.
   SourceCalibration(const MountingPrior& prior, std::span<const Vector<2>> places);
@@ -91,6 +91,7 @@ class SourceCalibration {
     CalibrationState state;
     double squares = 0;     // bounded squared residuals
     double redundancy = 0;  // what they should come to
+    double expected = 0;    // the same, as long as the mounting's observations count
     double observations = 0;
   };
 
