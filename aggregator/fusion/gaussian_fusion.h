@@ -30,7 +30,8 @@ class GaussianFusion final : public SlotFusion {
   void Explain(std::span<const SlotInput> inputs, std::uint32_t subject, const SourceTable& sources,
                estimate::SubjectTuples& to) const override;
   std::optional<LeafCalibration> CalibrationOf(std::size_t leaf) const override {
-    return calibration_ ? calibration_->Of(leaf) : std::nullopt;
+    if (!calibration_) return {};
+    return calibration_->Of(leaf);
   }
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
   void Forget(std::uint32_t source) override { monitor_.Forget(source); }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/slot_rows.h"
