@@ -122,13 +122,13 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   }
   if (!nn::kImageSideLimit.Admits(static_cast<double>(images->side))) {
     file.Fault("federation.images",
-               fmt::format("{}: images of {} x {} pixels, an encoder takes {} to {}", federation.images,
-                           images->side, images->side, nn::kImageSideLimit.least, nn::kImageSideLimit.most));
-  } else if (images->side != nn::EncoderOptions().side) {
+               fmt::format("{}: images of {} pixels, an encoder takes a side of {} to {}", federation.images,
+                           images->shape().Text(), nn::kImageSideLimit.least, nn::kImageSideLimit.most));
+  } else if (const nn::ImageShape usual = nn::EncoderOptions().image(); images->shape() != usual) {
     node.remarks.push_back(fmt::format(
-        "{}: images of {} x {} pixels; only a run whose initial model takes them can "
-        "use this node, a run without one takes {} x {}",
-        federation.images, images->side, images->side, nn::EncoderOptions().side, nn::EncoderOptions().side));
+        "{}: images of {} pixels; only a run whose initial model or encoder.side and encoder.input_channels "
+        "take them can use this node, others take {}",
+        federation.images, images->shape().Text(), usual.Text()));
   }
   node.images = *std::move(images);
 }

@@ -37,9 +37,10 @@ void PrintRow(const char* name, const nn::EncoderEvaluation& e) {
 absl::StatusOr<EncoderJudgement> JudgeEncoder(nn::SelfSupervisedTrainer& trainer,
                                               const images::ImageSet& train, const images::ImageSet& test) {
   for (const images::ImageSet* set : {&train, &test}) {
-    if (set->side != trainer.options().encoder.side) {
+    const nn::ImageShape taken = trainer.options().encoder.image();
+    if (set->shape() != taken) {
       return absl::InvalidArgumentError(
-          fmt::format("images of side {}, the encoder takes {}", set->side, trainer.options().encoder.side));
+          fmt::format("images of {}, the encoder takes {}", set->shape().Text(), taken.Text()));
     }
     if (set->labels.size() != set->count()) return absl::InvalidArgumentError("judging needs labels");
   }

@@ -41,10 +41,12 @@ struct TrainSelfSupervisedArguments {
   bool json = false;
 };
 
-nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& arguments, std::size_t side) {
+nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& arguments,
+                                    const nn::ImageShape& image) {
   nn::SelfSupervisedOptions options = arguments.options;
   options.bottleneck = nn::FreshOptions(options.method).bottleneck;
-  options.encoder.side = side;
+  options.encoder.side = image.side;
+  options.encoder.input_channels = image.channels;
   options.schedule_steps = arguments.steps;
   if (options.encoder.quantised) {
     options.encoder.norm = nn::EncoderNorm::kNone;
@@ -72,9 +74,10 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   if (set.count() == 0) return absl::InvalidArgumentError("the image file holds no image");
   nn::StrongAugmentationOptions views = arguments.views;
   views.side = set.side;
+  views.channels = set.channels;
   ASSIGN_OR_RETURN(auto augmenter, learner::CreateAugmenter(arguments.augmentation, views));
   ASSIGN_OR_RETURN(const auto trainer,
-                   nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.side), std::move(augmenter)));
+                   nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.shape()), std::move(augmenter)));
   ASSIGN_OR_RETURN(const auto part, PartOf(set, arguments));
   const std::size_t batch = arguments.options.batch;
   if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
@@ -196,6 +199,11 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
                  "Strong views: largest side of a square without image, in parts of the side");
   command.Number("--flip", views.flip, "P",
                  "Strong views: probability of left for right; only if a mirrored image means the same");
+  command.Number("--saturation", views.saturation, "X",
+                 "Strong views of colour images: a factor from 1 / (1 + X) to 1 + X");
+  command.Number("--hue", views.hue_deg, "DEGREES",
+                 "Strong views of colour images: largest turn of the colours, either way");
+  command.Number("--grey", views.grey, "P", "Strong views of colour images: probability of one without colour");
   command.Number(
       "--buffer", arguments.buffer, "N",
       "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");

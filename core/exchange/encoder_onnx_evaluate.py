@@ -69,8 +69,8 @@ def main():
     onnx.checker.check_model(model, full_check=True)
     metadata = {entry.key: entry.value for entry in model.metadata_props}
     assert metadata["run"] == "letters" and metadata["round"] == "12", metadata
-    side = model.graph.input[0].type.tensor_type.shape.dim[2].dim_value
-    images = np.fromfile(sys.argv[2], dtype=np.uint8).reshape(-1, 1, side, side)
+    channels, side = (model.graph.input[0].type.tensor_type.shape.dim[i].dim_value for i in (1, 2))
+    images = np.fromfile(sys.argv[2], dtype=np.uint8).reshape(-1, channels, side, side)
     try:
         from onnx.reference import ReferenceEvaluator
     except ImportError:

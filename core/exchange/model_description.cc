@@ -38,8 +38,8 @@ void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadat
   metadata["input.name"] = "images";
   metadata["input.type"] = "uint8";
   metadata["input.layout"] = "NCHW";
-  metadata["input.shape"] = fmt::format("N,1,{0},{0}", encoder.side);
-  metadata["input.colour"] = "grey";
+  metadata["input.shape"] = fmt::format("N,{1},{0},{0}", encoder.side, encoder.input_channels);
+  metadata["input.colour"] = encoder.input_channels == 1 ? "grey" : "RGB";
   metadata["input.scale"] = fmt::format("{}", nn::kPixelUnit);
   metadata["input.mean"] = "0";
   metadata["input.std"] = "1";

@@ -112,7 +112,7 @@ class Exporter {
 
   std::string Convolve(std::size_t stage, const std::string& x) {
     const std::string name = fmt::format("encoder.conv{}.weight", stage);
-    const std::uint64_t inputs = stage == 1 ? 1 : options_.channels[stage - 2];
+    const std::uint64_t inputs = stage == 1 ? options_.input_channels : options_.channels[stage - 2];
     const std::vector<std::uint64_t> shape = {options_.channels[stage - 1], inputs, 3, 3};
     const std::span<const float> trained = layout_.Range(name).Of(parameters_);
     std::vector<float> weights(trained.begin(), trained.end());
@@ -208,7 +208,8 @@ std::string Entry(const parameters::ModelMetadata& metadata, std::string_view ke
 void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model) {
   parameters::ModelMetadata entries = metadata;
   // The keys that ONNX defines for images (its MetadataProps.md).
-  entries["Image.BitmapPixelFormat"] = "Gray8";
+  const bool grey = Entry(metadata, "input.colour") != "RGB";
+  entries["Image.BitmapPixelFormat"] = grey ? "Gray8" : "Rgb8";
   entries["Image.NominalPixelRange"] = "NominalRange_0_255";
   for (const auto& [key, value] : entries) {
     onnx::StringStringEntryProto* entry = model.add_metadata_props();
@@ -216,14 +217,15 @@ void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model
     entry->set_value(value);
   }
   const std::string run = Entry(metadata, "run"), round = Entry(metadata, "round");
-  std::string doc = "An encoder of grey images that was learned without labels.";
+  std::string doc =
+      fmt::format("An encoder of {} images that was learned without labels.", grey ? "grey" : "colour");
   if (!run.empty()) doc += fmt::format(" Run {}, round {}.", run, round);
   model.set_doc_string(doc);
   std::int64_t version = 0;
   if (absl::SimpleAtoi(round, &version)) model.set_model_version(version);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_doc_string(doc);
-  graph.mutable_input(0)->set_doc_string(fmt::format("grey images, {}; preprocessing: {}",
+  graph.mutable_input(0)->set_doc_string(fmt::format("{} images, {}; preprocessing: {}", grey ? "grey" : "RGB",
                                                      Entry(metadata, "input.layout"),
                                                      Entry(metadata, "preprocessing")));
   graph.mutable_output(0)->set_doc_string(Entry(metadata, "output.meaning"));
@@ -263,7 +265,8 @@ absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
   model.add_opset_import()->set_version(kOperatorSet);
   onnx::GraphProto* graph = model.mutable_graph();
   graph->set_name("encoder");
-  Declare(*graph->add_input(), "images", onnx::TensorProto::UINT8, {1, options.side, options.side});
+  Declare(*graph->add_input(), "images", onnx::TensorProto::UINT8,
+          {options.input_channels, options.side, options.side});
   Exporter(options, layout, encoder.parameters, *graph).Export();
   Declare(*graph->add_output(), "features", onnx::TensorProto::FLOAT, {options.feature_count()});
   graph->mutable_input(0)->mutable_type()->set_denotation("IMAGE");

@@ -32,13 +32,14 @@ struct Case {
   bool quantised;
   std::size_t side;
   std::size_t grid;
+  std::size_t input_channels = 1;
 };
 void PrintTo(const Case& shown, std::ostream* out) { *out << shown.name; }
 
 class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
  protected:
-  static std::vector<std::uint8_t> Images(std::size_t side) {
-    std::vector<std::uint8_t> pixels(kImages * side * side);
+  static std::vector<std::uint8_t> Images(const Case& c) {
+    std::vector<std::uint8_t> pixels(kImages * c.input_channels * c.side * c.side);
     nn::RandomStream random(3);
     for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
     return pixels;
@@ -47,10 +48,16 @@ class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
   // A few steps, so that every tensor (running statistics above all) has left its initial value.
   static std::unique_ptr<nn::SelfSupervisedTrainer> Trained(const Case& c) {
     nn::SelfSupervisedOptions options;
-    options.encoder = {c.side, {4, 8}, c.grid, c.norm, c.activation, c.quantised};
+    options.encoder = {.side = c.side,
+                       .input_channels = c.input_channels,
+                       .channels = {4, 8},
+                       .grid = c.grid,
+                       .norm = c.norm,
+                       .activation = c.activation,
+                       .quantised = c.quantised};
     options.batch = kImages;
     auto trainer = *nn::SelfSupervisedTrainer::Create(options);
-    for (int i = 0; i < 5; ++i) (void)trainer->Step(Images(c.side));
+    for (int i = 0; i < 5; ++i) (void)trainer->Step(Images(c));
     return trainer;
   }
 
@@ -62,7 +69,7 @@ class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
 
 TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
   const auto trainer = Trained(GetParam());
-  const std::vector<std::uint8_t> images = Images(GetParam().side);
+  const std::vector<std::uint8_t> images = Images(GetParam());
   const std::vector<float> expected = trainer->Features(images);
   const auto model =
       EncodeOnnx({trainer->options(), {trainer->parameters().begin(), trainer->parameters().end()}},
@@ -95,6 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"batch_norm", nn::EncoderNorm::kBatch, nn::EncoderActivation::kRelu, false, 28, 3},
         Case{"filter_response", nn::EncoderNorm::kFilterResponse, nn::EncoderActivation::kRelu, false, 15, 1},
         Case{"hard_clip", nn::EncoderNorm::kBatch, nn::EncoderActivation::kHardClip, false, 12, 2},
+        Case{"colour", nn::EncoderNorm::kBatch, nn::EncoderActivation::kRelu, false, 32, 4, 3},
+        Case{"quantised_colour", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 16, 4, 3},
         Case{"quantised", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 28, 7}),
     ::testing::PrintToStringParamName());
 
@@ -144,6 +153,20 @@ TEST_F(ModelMetadataTest, SaysWhichRunMadeItAndWhatGoesInAndComesOut) {
   EXPECT_NE(model.doc_string().find("Run letters, round 12"), std::string::npos);
   EXPECT_NE(model.graph().input(0).doc_string().find("NCHW"), std::string::npos);
   EXPECT_NE(model.graph().output(0).doc_string().find("c * 9 + y * 3 + x"), std::string::npos);
+}
+
+TEST_F(ModelMetadataTest, SaysThatImagesAreInColour) {
+  nn::SelfSupervisedOptions options;
+  options.encoder.side = 32;
+  options.encoder.input_channels = 3;
+  parameters::TensorSet set =
+      *parameters::DecodeSafetensors(nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(options)));
+  Describe(set, {"pictures", 3});
+  const onnx::ModelProto model = Onnx(set);
+  EXPECT_EQ(Metadata(model).at("input.shape"), "N,3,32,32");
+  EXPECT_EQ(Metadata(model).at("input.colour"), "RGB");
+  EXPECT_EQ(Metadata(model).at("Image.BitmapPixelFormat"), "Rgb8");
+  EXPECT_NE(model.doc_string().find("colour images"), std::string::npos);
 }
 
 TEST_F(ModelMetadataTest, AnExportedFileKeepsItsOriginAndAnotherModelDoesNotInheritIt) {

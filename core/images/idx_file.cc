@@ -54,7 +54,16 @@ absl::StatusOr<std::string> Unpack(std::string_view packed, std::size_t max_byte
 
 // The number of dimensions tells images from labels.
 constexpr std::size_t kLabelDimensions = 1;
-constexpr std::size_t kImageDimensions = 3;
+constexpr std::size_t kGreyDimensions = 3;
+constexpr std::size_t kColourDimensions = 4;
+constexpr std::size_t kChannels = nn::ImageShape::kColour;
+
+constexpr std::string_view kColourMagic("\0\0\x08\x04", 4);
+
+// Also of a file that is too short to say so.
+std::size_t ImageDimensions(std::string_view file) {
+  return file.starts_with(kColourMagic) ? kColourDimensions : kGreyDimensions;
+}
 
 // The sizes of the dimensions of a file of unsigned bytes, checked against its length.
 absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::size_t dimensions) {
@@ -72,23 +81,27 @@ absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::si
   if (word(0) != magic) {
     return absl::DataLossError(
         fmt::format("magic number {:#010x} at offset 0, expected {:#010x}: a file of {}", word(0), magic,
-                    dimensions == kImageDimensions ? "images" : "labels"));
+                    dimensions == kLabelDimensions ? "labels" : "images"));
   }
   std::vector<std::uint32_t> sizes;
   for (std::size_t i = 0; i < dimensions; ++i) sizes.push_back(word(4 + 4 * i));
   if (sizes[0] == 0) return absl::DataLossError("count 0 at offset 4, expected at least 1");
-  for (std::size_t i = 1; i < dimensions; ++i) {
+  if (dimensions == kColourDimensions && sizes[3] != kChannels) {
+    return absl::DataLossError(
+        fmt::format("{} channels at offset 16, expected {}: red, green, blue", sizes[3], kChannels));
+  }
+  for (std::size_t i = 1; i < std::min(dimensions, kGreyDimensions); ++i) {
     if (sizes[i] == 0 || sizes[i] > kMaxSide) {
       return absl::DataLossError(
           fmt::format("side {} at offset {}, allowed are 1 to {}", sizes[i], 4 + 4 * i, kMaxSide));
     }
   }
-  if (dimensions == kImageDimensions && sizes[1] != sizes[2]) {
+  if (dimensions != kLabelDimensions && sizes[1] != sizes[2]) {
     return absl::DataLossError(
         fmt::format("images of {} × {} at offset 8, expected square ones", sizes[1], sizes[2]));
   }
   std::uint64_t elements = 1;
-  for (const std::uint32_t size : sizes) elements *= size;  // below 2^32 · 2^16
+  for (const std::uint32_t size : sizes) elements *= size;  // below 2^32 · 2^18
   const std::uint64_t bytes = header + elements;
   if (bytes != file.size()) {
     return absl::DataLossError(
@@ -103,13 +116,16 @@ struct Content {
   std::vector<std::uint32_t> sizes;
 };
 
-absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std::size_t max_bytes) {
+enum class ContentKind { kImages, kLabels };
+
+absl::StatusOr<Content> Read(std::string_view file, ContentKind kind, std::size_t max_bytes) {
   const bool packed = file.starts_with(kGzipMagic);
   if (!packed && file.size() > max_bytes) {
     return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
   }
   ASSIGN_OR_RETURN(std::string plain, packed ? Unpack(file, max_bytes) : std::string(file));
-  absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(plain, dimensions);
+  absl::StatusOr<std::vector<std::uint32_t>> sizes =
+      Header(plain, kind == ContentKind::kLabels ? kLabelDimensions : ImageDimensions(plain));
   // The offset counts unpacked bytes.
   if (!sizes.ok()) return packed ? WithContext("unpacked", sizes.status()) : sizes.status();
   return Content{std::move(plain), *std::move(sizes)};
@@ -118,15 +134,27 @@ absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std:
 }  // namespace
 
 absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes) {
-  ASSIGN_OR_RETURN(const Content content, Read(file, kImageDimensions, max_bytes));
+  ASSIGN_OR_RETURN(const Content content, Read(file, ContentKind::kImages, max_bytes));
   ImageSet set;
   set.side = content.sizes[1];
-  set.pixels.assign(content.bytes.begin() + 16, content.bytes.end());
+  const std::string_view values = std::string_view(content.bytes).substr(4 + 4 * content.sizes.size());
+  if (content.sizes.size() == kGreyDimensions) {
+    set.pixels.assign(values.begin(), values.end());
+    return set;
+  }
+  set.channels = kChannels;
+  set.pixels.resize(values.size());
+  const std::size_t plane = set.shape().plane();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t pixel = i / kChannels, image = pixel / plane;
+    set.pixels[(image * kChannels + i % kChannels) * plane + pixel % plane] =
+        static_cast<std::uint8_t>(values[i]);
+  }
   return set;
 }
 
 absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file, std::size_t max_bytes) {
-  ASSIGN_OR_RETURN(const Content content, Read(file, kLabelDimensions, max_bytes));
+  ASSIGN_OR_RETURN(const Content content, Read(file, ContentKind::kLabels, max_bytes));
   return std::vector<std::uint8_t>(content.bytes.begin() + 8, content.bytes.end());
 }
 

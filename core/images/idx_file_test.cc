@@ -23,6 +23,13 @@ std::string ImageFile(std::uint32_t count, std::uint32_t rows, std::uint32_t col
   return file;
 }
 
+// Pixel p of the whole file is (3 p, 3 p + 1, 3 p + 2).
+std::string ColourFile(std::uint32_t count, std::uint32_t side, std::uint32_t channels) {
+  std::string file = Word(0x804) + Word(count) + Word(side) + Word(side) + Word(channels);
+  for (std::uint32_t i = 0; i < count * side * side * channels; ++i) file.push_back(static_cast<char>(i));
+  return file;
+}
+
 std::string Gzip(const std::string& plain) {
   z_stream stream{};
   deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
@@ -50,6 +57,24 @@ TEST(IdxFileTest, ReadsPlainAndGzippedFilesAlike) {
   EXPECT_EQ(plain->count(), 3);
   EXPECT_EQ(plain->image(1)[0], 16);
   EXPECT_EQ(plain->pixels, packed->pixels);
+}
+
+TEST(IdxFileTest, ReadsColourChannelByChannel) {
+  const auto set = DecodeIdxImages(Gzip(ColourFile(2, 4, 3)));
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->shape(), (nn::ImageShape{4, 3}));
+  ASSERT_EQ(set->count(), 2);
+  const auto second = set->image(1);
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(second[c * 16 + i], 48 + 3 * i + c);
+  }
+}
+
+TEST(IdxFileTest, RefusesColoursThatAreNotThree) {
+  ExpectRefused(ColourFile(2, 4, 4), "4 channels at offset 16, expected 3");
+  ExpectRefused(ColourFile(2, 4, 3).substr(0, 19), "the header takes 20 bytes, the file ends at offset 19");
+  ExpectRefused(ColourFile(2, 4, 3).substr(0, 100), "the header promises 116 bytes");
+  ExpectRefused(Word(0x804) + Word(0xffffffff) + Word(256) + Word(256) + Word(3), "offset 20");
 }
 
 TEST(IdxFileTest, NamesTheOffsetOfWhatIsWrong) {

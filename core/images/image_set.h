@@ -1,4 +1,4 @@
-// Grey images, optionally with labels: nodes learn from them, operators judge by them.
+// Grey or colour images, optionally with labels: nodes learn from them, operators judge by them.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/nn/kernel/image_shape.h"
 
 namespace tributary::images {
 
 struct ImageSet {
   std::size_t side = 0;              // pixels; images are square
-  std::vector<std::uint8_t> pixels;  // [count × side × side], row-major
+  std::size_t channels = 1;          // 1: grey; 3: red, green, blue
+  std::vector<std::uint8_t> pixels;  // [count × channels × side × side]
   std::vector<std::uint8_t> labels;  // [count], or empty
 
-  std::size_t image_size() const { return side * side; }
+  nn::ImageShape shape() const { return {side, channels}; }
+  std::size_t image_size() const { return shape().size(); }
   std::size_t count() const { return side == 0 ? 0 : pixels.size() / image_size(); }
   std::span<const std::uint8_t> image(std::size_t i) const {
     return std::span(pixels).subspan(i * image_size(), image_size());

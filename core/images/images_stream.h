@@ -19,7 +19,7 @@ class ImageStream {
   // `part`: indices into the set, at least one.
   ImageStream(const ImageSet& set, std::vector<std::uint32_t> part, std::size_t batch, std::uint64_t seed);
 
-  // Batch number `index`, [batch × side × side], valid until the next call.
+  // Batch number `index`, [batch × channels × side × side], valid until the next call.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 
   // The places of the last batch's images in the set.
@@ -58,7 +58,7 @@ class ImageRehearsal {
   // `stream` gives half a batch at a time; `capacity` is at least half a batch.
   ImageRehearsal(ImageStream& stream, std::size_t capacity, std::uint64_t seed);
 
-  // Batch number `index`, [2 · half a batch × side × side], valid until the next call. The first batch shows
+  // Batch number `index`, [2 · half a batch × channels × side × side], valid until the next call. The first batch shows
   // its new images twice.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 

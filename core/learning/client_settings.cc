@@ -110,6 +110,18 @@ std::vector<ClientSetting> MakeTable() {
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.flip,
        .help = "strong: probability of left for right; only if a mirrored image means the same"},
+      {.field = Field(Settings::kSaturationFieldNumber),
+       .limit = nn::kSaturationLimit,
+       .default_value = kViews.saturation,
+       .help = "strong, colour images: a factor from 1 / (1 + saturation) to 1 + saturation"},
+      {.field = Field(Settings::kHueDegFieldNumber),
+       .limit = nn::kHueLimit,
+       .default_value = kViews.hue_deg,
+       .help = "strong, colour images: largest turn of the colours, either way"},
+      {.field = Field(Settings::kGreyFieldNumber),
+       .limit = nn::kProbabilityLimit,
+       .default_value = kViews.grey,
+       .help = "strong, colour images: probability of a view without colour"},
   };
 }
 
@@ -272,15 +284,19 @@ nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
   return nn::SelfSupervisedMethod::kSimSiam;
 }
 
-nn::StrongAugmentationOptions StrongViewsOf(const Settings& settings, std::size_t side) {
-  return {.side = side,
+nn::StrongAugmentationOptions StrongViewsOf(const Settings& settings, const nn::ImageShape& image) {
+  return {.side = image.side,
+          .channels = image.channels,
           .crop = settings.crop(),
           .rotation_deg = settings.rotation_deg(),
           .brightness = settings.brightness(),
           .contrast = settings.contrast(),
           .blur = settings.blur(),
           .cut_out = settings.cut_out(),
-          .flip = settings.flip()};
+          .flip = settings.flip(),
+          .saturation = settings.saturation(),
+          .hue_deg = settings.hue_deg(),
+          .grey = settings.grey()};
 }
 
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits) {

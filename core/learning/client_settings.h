@@ -73,7 +73,7 @@ parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
 // For settings within their limits.
 nn::SelfSupervisedMethod MethodOf(const v1::ClientSettings& settings);
 // The strong views, for images of this side.
-nn::StrongAugmentationOptions StrongViewsOf(const v1::ClientSettings& settings, std::size_t side);
+nn::StrongAugmentationOptions StrongViewsOf(const v1::ClientSettings& settings, const nn::ImageShape& image);
 
 // How a section's integers are limited by the training's limits.
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits);

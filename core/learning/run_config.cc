@@ -196,15 +196,19 @@ StrategyOptions ReadStrategy(const config::ConfigSection& section) {
 }
 
 nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimits limits) {
-  constexpr std::int64_t kMaxGrid = 14;  // of images of side 28, halved once
+  constexpr std::int64_t kMaxGrid = static_cast<std::int64_t>(nn::kImageSideLimit.most) / 2;  // halved once
   nn::EncoderOptions encoder;
+  section.Read("side", encoder.side, IntegersWithin(nn::kImageSideLimit, limits),
+               "pixels of the nodes' images; used, as all of this section, if model is empty");
+  section.Read("input_channels", encoder.input_channels, IntegersWithin(nn::kInputChannelsLimit, limits),
+               "of the nodes' images: 1 if grey, 3 if in colour");
   std::vector<std::int64_t> channels(encoder.channels.begin(), encoder.channels.end());
   section.Read("channels", channels, IntegersWithin(nn::kChannelsLimit, limits),
-               "of each stage; used, as all of this section, if model is empty");
+               "of each stage, which halves the side");
   if (!channels.empty()) encoder.channels.assign(channels.begin(), channels.end());
   section.Read("grid", encoder.grid, {1, kMaxGrid},
-               "features: channels × grid × grid; at most 14 with one stage, 7 with two, 3 with three, 1 "
-               "with four");
+               "features: channels × grid × grid; for a side of 28 at most 14 with one stage, 7 with two, 3 "
+               "with three, 1 with four");
   section.Read("quantised", encoder.quantised,
                "12-bit weights and 8-bit activations, as the convolution block; norm = \"none\"");
   if (encoder.quantised) {

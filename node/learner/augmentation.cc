@@ -84,19 +84,20 @@ class TableAugmentation final : public nn::Augmenter {
 
 absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name,
                                                                const nn::StrongAugmentationOptions& strong) {
-  const std::size_t side = strong.side;
+  const nn::ImageShape image = {strong.side, strong.channels};
   if (name == "strong") {
     RETURN_IF_ERROR(nn::Validate(strong));
     return nn::CreateStrongAugmenter(strong);
   }
-  if (name == "continuous") return nn::CreateContinuousAugmenter({.side = side});
+  if (name == "continuous") return nn::CreateContinuousAugmenter({.side = image.side, .channels = image.channels});
   if (name != "table") {
     return absl::InvalidArgumentError(
         fmt::format("augmentation is \"{}\", expected strong, continuous or table", name));
   }
-  if (side != fpga::kImageSide) {
-    return absl::InvalidArgumentError(
-        fmt::format("the table augmentation takes images of side {}, these have {}", fpga::kImageSide, side));
+  constexpr nn::ImageShape kTable = {fpga::kImageSide, 1};
+  if (image != kTable) {
+    return absl::InvalidArgumentError(fmt::format("the table augmentation takes grey images of {}, these are {}",
+                                                  kTable.Text(), image.Text()));
   }
   return std::make_unique<TableAugmentation>();
 }

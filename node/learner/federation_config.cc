@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxBuffer = 10'000'000;
 images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32_t>& indices) {
   images::ImageSet part;
   part.side = set.side;
+  part.channels = set.channels;
   part.pixels.reserve(indices.size() * set.image_size());
   for (const std::uint32_t index : indices) {
     const auto image = set.image(index);

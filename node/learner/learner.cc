@@ -204,8 +204,8 @@ absl::Status Learner::Afford(const wire::TrainTask& task, const LocalTrainingOpt
   const std::uint64_t bytes = RoundBytes(task, training, images_.count(), !options_.state_file.empty());
   const nn::EncoderOptions& encoder = training.trainer.encoder;
   absl::Status status = memory_.Afford(
-      bytes, fmt::format("a batch of {} images of {} x {} through {} channels", training.trainer.batch,
-                         encoder.side, encoder.side, fmt::join(encoder.channels, ", ")));
+      bytes, fmt::format("a batch of {} images of {} through {} channels", training.trainer.batch,
+                         encoder.image().Text(), fmt::join(encoder.channels, ", ")));
   counted_.needed_bytes = memory_.needed();
   return status;
 }

@@ -48,7 +48,7 @@ TEST_F(LearnerDeclinesTest, SaysThatItsImagesAreOfAnotherSideThanTheEncoderTakes
   EXPECT_EQ(declined.round(), 1u);
   EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_IMAGES);
   EXPECT_TRUE(declined.for_good());
-  EXPECT_EQ(declined.message(), "images of side 32, the run's encoder takes 28");
+  EXPECT_EQ(declined.message(), "images of 32 x 32, the run's encoder takes 28 x 28");
   learner_->Stop();
   EXPECT_EQ(learner_->counters().failed, 1u);
   EXPECT_NE(metrics_->Text().find("tributary_learner_declined_tasks_total{reason=\"images\"} 1"),

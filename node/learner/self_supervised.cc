@@ -66,7 +66,7 @@ LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::Self
   trainer.seed = SeedOf(s.seed(), node);
   return {.trainer = trainer,
           .augmentation = s.augmentation(),
-          .views = learning::StrongViewsOf(s, model.encoder.side),
+          .views = learning::StrongViewsOf(s, model.encoder.image()),
           .ema_lambda = s.ema_lambda(),
           .buffer = buffer};
 }
@@ -78,9 +78,10 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
     return absl::InvalidArgumentError(
         fmt::format("the part names image {} of {}", std::ranges::max(part), images.count()));
   }
-  if (images.side != options.trainer.encoder.side) {
-    return absl::InvalidArgumentError(fmt::format("images of side {}, the run's encoder takes {}",
-                                                  images.side, options.trainer.encoder.side));
+  const nn::ImageShape taken = options.trainer.encoder.image();
+  if (images.shape() != taken) {
+    return absl::InvalidArgumentError(
+        fmt::format("images of {}, the run's encoder takes {}", images.shape().Text(), taken.Text()));
   }
   if (!(options.ema_lambda >= 0)) return absl::InvalidArgumentError("ema_lambda must not be negative");
   const std::size_t batch = options.trainer.batch;
@@ -91,6 +92,7 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
   }
   nn::StrongAugmentationOptions views = options.views;
   views.side = images.side;
+  views.channels = images.channels;
   ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(options.augmentation, views));
   ASSIGN_OR_RETURN(auto trainer, nn::SelfSupervisedTrainer::Create(options.trainer, std::move(augmenter)));
   return std::unique_ptr<SelfSupervisedWorkload>(
@@ -100,7 +102,7 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
 std::uint64_t SelfSupervisedWorkload::Bytes(std::uint64_t images_in_part,
                                             const LocalTrainingOptions& options) {
   const nn::SelfSupervisedOptions& o = options.trainer;
-  const std::uint64_t pixels = o.encoder.side * o.encoder.side;
+  const std::uint64_t pixels = o.encoder.image().size();
   const std::uint64_t drawn = options.buffer > 0 ? o.batch / 2 : o.batch;  // images of the stream in a step
   std::uint64_t model = 0;
   for (const parameters::TensorShape& tensor : nn::SelfSupervisedSchema(o)) model += tensor.size();

@@ -164,7 +164,7 @@ TEST_F(SelfSupervisedWorkloadTest, RefusesPartsAndImagesThatDoNotFit) {
   LocalTrainingOptions other = Small();
   other.trainer.encoder.side = 32;
   EXPECT_THAT(std::string(SelfSupervisedWorkload::Create(images_, {0}, other).status().message()),
-              HasSubstr("images of side 28, the run's encoder takes 32"));
+              HasSubstr("images of 28 x 28, the run's encoder takes 32 x 32"));
 }
 
 // μ = min(λ ‖W_g − W_k‖, 1): with a huge λ a round goes on from the node's own parameters, with a tiny one

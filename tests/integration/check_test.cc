@@ -364,7 +364,7 @@ TEST_F(CheckAllTest, ARemarkIsNoFault) {
   const std::string path = folder_->Write("daemon.toml", Learner("images = \"side8\"\n"));
   const Outcome check = Run(kNode, path, true);
   EXPECT_EQ(check.exit_code, 0);
-  EXPECT_THAT(check.said, HasSubstr("images of 8 x 8 pixels; only a run whose initial model takes them"));
+  EXPECT_THAT(check.said, HasSubstr("images of 8 x 8 pixels; only a run whose initial model or encoder.side"));
 }
 
 }  // namespace

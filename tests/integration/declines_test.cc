@@ -94,7 +94,7 @@ batch = 4
   ASSERT_TRUE(WaitFor([&] { return RunOf(Answer()).value("state", "") == "RUN_STATE_FINISHED"; }))
       << Answer();
 
-  const std::string why = "images of side 32, the run's encoder takes 28";
+  const std::string why = "images of 32 x 32, the run's encoder takes 28 x 28";
   for (const json& run : {Answer(), json::parse(Show({"--json"}))}) {
     const json node = NodeOf(run, "unfit");
     EXPECT_EQ(node["cannot_train"], "images: " + why);

@@ -37,6 +37,8 @@ class RandomRunFile {
     text += "[encoder]\n";
     text += Maybe("channels", {"[1]", "[2, 2, 2, 2]", "[2, 2, 2, 2, 2]", "[512]", "[513]", "[1024, 1]"});
     text += Maybe("grid", {"1", "3", "7", "14", "28"});
+    text += Maybe("side", {"3", "4", "28", "32", "64", "257"});
+    text += Maybe("input_channels", {"0", "1", "2", "3", "4"});
     text += Maybe("norm", {"\"batch\"", "\"filter_response\"", "\"none\""});
     text += "[client]\n";
     text += Maybe("local_steps", Counts(nn::kLocalStepsLimit));
@@ -60,6 +62,9 @@ class RandomRunFile {
     text += Maybe("blur", Around(nn::kProbabilityLimit));
     text += Maybe("cut_out", Around(nn::kCutOutLimit));
     text += Maybe("flip", Around(nn::kProbabilityLimit));
+    text += Maybe("saturation", Around(nn::kSaturationLimit));
+    text += Maybe("hue_deg", Around(nn::kHueLimit));
+    text += Maybe("grey", Around(nn::kProbabilityLimit));
     return text;
   }
   std::uint64_t Draw(std::uint64_t n) { return random_() % n; }

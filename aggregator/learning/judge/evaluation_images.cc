@@ -18,7 +18,7 @@ void Keep(images::ImageSet& set, std::size_t count) {
 
 // Moves every other image of `train` to a set of its own.
 images::ImageSet TakeEveryOther(images::ImageSet& train) {
-  images::ImageSet kept{train.side, {}, {}}, taken{train.side, {}, {}};
+  images::ImageSet kept{train.side, train.channels, {}, {}}, taken = kept;
   for (std::size_t i = 0; i < train.count(); ++i) {
     images::ImageSet& target = i % 2 == 0 ? kept : taken;
     const auto image = train.image(i);

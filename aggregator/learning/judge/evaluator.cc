@@ -133,8 +133,9 @@ absl::StatusOr<v1::Evaluation> Evaluator::Judge(const std::string& run, std::uin
   ASSIGN_OR_RETURN(const std::string file, ReadAll(std::move(model)));
   ASSIGN_OR_RETURN(const nn::EncoderFile encoder, nn::DecodeEncoder(file));
   ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
-  if (images_.train.side != encoder.options.encoder.side) {
-    return absl::InvalidArgumentError("the operator's images are of another side than the model's");
+  if (const nn::ImageShape taken = encoder.options.encoder.image(); images_.train.shape() != taken) {
+    return absl::InvalidArgumentError(fmt::format("the operator's images are {}, the model takes {}",
+                                                  images_.train.shape().Text(), taken.Text()));
   }
   RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
   ASSIGN_OR_RETURN(const nn::EncoderEvaluation trained, Evaluate(*trainer, images_, stop));

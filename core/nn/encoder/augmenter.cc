@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "core/nn/kernel/image_shape.h"
 #include "core/nn/kernel/random_stream.h"
 
 namespace tributary::nn {
@@ -24,16 +25,11 @@ class ContinuousAugmentation final : public Augmenter {
 
   void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                  std::span<std::uint8_t> views) override {
-    const std::size_t pixels = options_.side * options_.side;
-    for (std::size_t n = 0; n * pixels < images.size(); ++n) {
+    const ImageShape shape = {options_.side, options_.channels};
+    for (std::size_t n = 0; (n + 1) * shape.size() <= images.size(); ++n) {
       RandomStream random = RandomStream::Of(key, n);
-      for (std::size_t y = 0; y < options_.side; ++y) {
-        const std::uint8_t* from = images.data() + n * pixels + y * options_.side;
-        std::copy_n(from, options_.side,
-                    source_.begin() + static_cast<std::ptrdiff_t>((y + kBorder) * pitch_ + kBorder));
-      }
       const double sigma = random.Uniform(options_.min_sigma, options_.max_sigma);
-      if (random.Uniform() < options_.blur_probability) Blur(sigma);
+      const bool blurs = random.Uniform() < options_.blur_probability;
       const double angle =
           random.Uniform(-options_.max_rotation_deg, options_.max_rotation_deg) * std::numbers::pi / 180.0;
       const double scale = std::sqrt(random.Uniform(options_.min_crop, options_.max_crop));
@@ -41,7 +37,15 @@ class ContinuousAugmentation final : public Augmenter {
       const double middle = static_cast<double>(options_.side - 1) / 2;
       const double centre_x = middle + random.Uniform(-room, room);
       const double centre_y = middle + random.Uniform(-room, room);
-      Resample(angle, scale, centre_x, centre_y, views.data() + n * pixels);
+      for (std::size_t channel = 0; channel < shape.channels; ++channel) {
+        const std::size_t plane = n * shape.size() + channel * shape.plane();
+        for (std::size_t y = 0; y < options_.side; ++y) {
+          std::copy_n(images.data() + plane + y * options_.side, options_.side,
+                      source_.begin() + static_cast<std::ptrdiff_t>((y + kBorder) * pitch_ + kBorder));
+        }
+        if (blurs) Blur(sigma);
+        Resample(angle, scale, centre_x, centre_y, views.data() + plane);
+      }
     }
   }
 

@@ -19,13 +19,17 @@ std::vector<std::size_t> Sides(const EncoderOptions& options) {
 }
 
 std::size_t Inputs(const EncoderOptions& options, std::size_t stage) {
-  return stage == 0 ? 1 : options.channels[stage - 1];
+  return stage == 0 ? options.input_channels : options.channels[stage - 1];
 }
 
 }  // namespace
 
 absl::Status Validate(const EncoderOptions& options) {
   RETURN_IF_ERROR(kImageSideLimit.Check("encoder.side", options.side));
+  if (options.input_channels != 1 && options.input_channels != ImageShape::kColour) {
+    return absl::InvalidArgumentError(
+        fmt::format("encoder.input_channels must be 1 (grey) or 3 (colour), found {}", options.input_channels));
+  }
   RETURN_IF_ERROR(kStagesLimit.Check("encoder.channels: stages", options.channels.size()));
   for (const std::size_t channels : options.channels) {
     RETURN_IF_ERROR(kChannelsLimit.Check("encoder.channels", channels));
@@ -68,7 +72,7 @@ void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::sp
 }
 
 EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
-    : input(1, {batch, options.side}), stages(options.channels.size()) {
+    : input(options.input_channels, {batch, options.side}), stages(options.channels.size()) {
   const std::vector<std::size_t> sides = Sides(options);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::size_t channels = options.channels[i];
@@ -89,7 +93,7 @@ EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
 
 std::uint64_t EncoderPassBytes(const EncoderOptions& options, std::uint64_t batch) {
   const std::vector<std::size_t> sides = Sides(options);
-  std::uint64_t bytes = PlanesBytes(1, {batch, options.side});
+  std::uint64_t bytes = PlanesBytes(options.input_channels, {batch, options.side});
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::uint64_t channels = options.channels[i];
     const PlaneShape raw = {batch, sides[i]};
@@ -204,11 +208,13 @@ void Encoder::NormByResponse(std::span<const float> parameters, std::size_t stag
 void Encoder::Forward(EncoderStatistics statistics, std::span<const float> parameters,
                       std::span<const std::uint8_t> images, EncoderPass& pass, std::span<float> features) {
   const PlaneShape& input = pass.input.shape();
-  const std::size_t pixels = input.side * input.side;
-  for (std::size_t i = 0; i < pixels; ++i) {
-    float* pixel = pass.input.channel(0) + i / input.side * input.pitch() + i % input.side * input.lanes();
+  const std::size_t size = options_.image().size();
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t plane = options_.image().plane();
+    const std::size_t row = i % plane / input.side, column = i % plane % input.side;
+    float* pixel = pass.input.channel(i / plane) + row * input.pitch() + column * input.lanes();
     for (std::size_t n = 0; n < batch_; ++n) {
-      pixel[n] = static_cast<float>(images[n * pixels + i]) * kPixelUnit;
+      pixel[n] = static_cast<float>(images[n * size + i]) * kPixelUnit;
     }
   }
   const bool by_batch = statistics == EncoderStatistics::kBatch;

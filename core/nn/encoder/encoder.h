@@ -69,7 +69,7 @@ class Encoder {
  public:
   Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
 
-  // Pixels [batch × side × side] to feature-major features [feature_count × batch].
+  // Images [batch × input_channels × side × side] to feature-major features [feature_count × batch].
   void Forward(EncoderStatistics statistics, std::span<const float> parameters,
                std::span<const std::uint8_t> images, EncoderPass& pass, std::span<float> features);
 

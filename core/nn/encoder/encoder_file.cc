@@ -74,6 +74,7 @@ std::string EncodeEncoder(const SelfSupervisedTrainer& trainer) {
   const SelfSupervisedOptions& o = trainer.options();
   set.metadata = {{"format", std::string(kFormat)},
                   {"side", std::to_string(o.encoder.side)},
+                  {"input_channels", std::to_string(o.encoder.input_channels)},
                   {"channels", fmt::format("{}", fmt::join(o.encoder.channels, ","))},
                   {"grid", std::to_string(o.encoder.grid)},
                   {"norm", NameOf(kNorms, o.encoder.norm)},
@@ -93,6 +94,8 @@ absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set)
   EncoderFile result;
   EncoderOptions& encoder = result.options.encoder;
   encoder.side = metadata.Number("side");
+  // Files of the releases before have grey images and do not say so.
+  if (set.metadata.contains("input_channels")) encoder.input_channels = metadata.Number("input_channels");
   encoder.channels = metadata.Numbers("channels");
   encoder.grid = metadata.Number("grid");
   encoder.norm = metadata.Choice("norm", kNorms);

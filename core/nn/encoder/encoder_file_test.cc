@@ -59,6 +59,22 @@ TEST(EncoderFileTest, AModelWithoutPredictorComesBackAsOneForSimClr) {
   EXPECT_EQ(file->options.method, SelfSupervisedMethod::kSimClr);
 }
 
+TEST(EncoderFileTest, AFileThatSaysNothingOfColourIsForGreyImages) {
+  parameters::TensorSet set = SmallSet();
+  EXPECT_EQ(set.metadata.erase("input_channels"), 1u);
+  const auto grey = DecodeEncoder(parameters::EncodeSafetensors(set));
+  ASSERT_TRUE(grey.ok()) << grey.status();
+  EXPECT_EQ(grey->options.encoder.image(), (ImageShape{12, 1}));
+}
+
+TEST(EncoderFileTest, KeepsTheInputChannels) {
+  SelfSupervisedOptions options = SmallEncoder();
+  options.encoder.input_channels = 3;
+  const auto file = DecodeEncoder(EncodeEncoder(**SelfSupervisedTrainer::Create(options)));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->options.encoder.image(), (ImageShape{12, 3}));
+}
+
 TEST(EncoderFileTest, NamesTheMetadataAtFault) {
   parameters::TensorSet set = SmallSet();
   set.metadata["format"] = std::string("other");
@@ -69,6 +85,11 @@ TEST(EncoderFileTest, NamesTheMetadataAtFault) {
   set = SmallSet();
   set.metadata["channels"] = std::string("3,x");
   EXPECT_THAT(Fault(set), HasSubstr("\"channels\" is not a number"));
+  set = SmallSet();
+  set.metadata["input_channels"] = std::string("2");
+  EXPECT_THAT(Fault(set), HasSubstr("encoder.input_channels must be 1 (grey) or 3 (colour), found 2"));
+  set.metadata["input_channels"] = std::string("3");
+  EXPECT_THAT(Fault(set), HasSubstr("encoder.conv1.weight"));
 }
 
 TEST(EncoderFileTest, NamesATensorThatDoesNotFitTheMetadata) {

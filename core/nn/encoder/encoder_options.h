@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/nn/kernel/image_shape.h"
+
 namespace tributary::nn {
 
 // Between convolution and activation. The L1 filter-response norm divides each channel of each image by its
@@ -16,9 +18,10 @@ enum class EncoderActivation { kRelu, kHardClip };
 inline constexpr float kPixelUnit = 1.0f / 256.0f;  // what one step of 8 bits means
 inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
 
-// Images are grey, `side` × `side` pixels of 8 bits, and mean pixel / 256.
+// Images are `side` × `side` pixels of 8 bits for each of the input channels, and mean pixel / 256.
 struct EncoderOptions {
   std::size_t side = 28;
+  std::size_t input_channels = 1;  // 1: grey; 3: colour
   std::vector<std::size_t> channels = {16, 32, 64};  // one stage each, which halves the sides, rounding down
   std::size_t grid = 3;  // features: the means of grid × grid areas of each channel
   EncoderNorm norm = EncoderNorm::kBatch;
@@ -28,6 +31,7 @@ struct EncoderOptions {
   // nor bias.
   bool quantised = false;
 
+  ImageShape image() const { return {side, input_channels}; }
   std::size_t feature_count() const { return channels.back() * grid * grid; }
 };
 

@@ -80,11 +80,19 @@ double Retrieval(const Rows& first, const Rows& second) {
 
 absl::StatusOr<LabelFreeEvaluation> EvaluateWithoutLabels(SelfSupervisedTrainer& trainer,
                                                           std::span<const std::uint8_t> images) {
-  const std::size_t side = trainer.options().encoder.side, pixels = side * side;
+  const ImageShape shape = trainer.options().encoder.image();
+  const std::size_t pixels = shape.size();
   images = images.first(std::min(images.size() / pixels, kLabelFreeImages) * pixels);
   if (images.size() < 2 * pixels) return absl::InvalidArgumentError("needs two images at least");
-  const auto augmenter =
-      CreateStrongAugmenter({.side = side, .crop = 0.6, .brightness = 0.1, .contrast = 0.3});
+  // Shape and light only: a measure that does not change with the settings of the views.
+  const auto augmenter = CreateStrongAugmenter({.side = shape.side,
+                                                .channels = shape.channels,
+                                                .crop = 0.6,
+                                                .brightness = 0.1,
+                                                .contrast = 0.3,
+                                                .saturation = 0,
+                                                .hue_deg = 0,
+                                                .grey = 0});
   const Rows unchanged = FeaturesOf(trainer, images);
   const Standard standard(unchanged);
   std::vector<std::uint8_t> views(images.size());

@@ -147,8 +147,12 @@ class SelfSupervisedReference {
   }
 
   Values Encode(const Values& parameters, Pixels views) const {
-    Maps x{1, options_.encoder.side, {}};
-    for (const std::uint8_t pixel : views) x.values.push_back(pixel / 256.0);
+    const ImageShape image = options_.encoder.image();
+    Maps x{image.channels, image.side, Values(views.size())};
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      const std::size_t channel = i % image.size() / image.plane();
+      x.at(channel, i / image.size(), i % image.plane(), batch_) = views[i] / 256.0;
+    }
     for (std::size_t i = 0; i < options_.encoder.channels.size(); ++i) {
       const std::string stage = std::to_string(i + 1);
       x = Convolve(x, Tensor(parameters, "encoder.conv" + stage + ".weight"), options_.encoder.channels[i]);

@@ -35,6 +35,7 @@ struct Variant {
   EncoderNorm norm;
   EncoderActivation activation;
   bool head_norm;
+  std::size_t input_channels = 1;
 };
 
 class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
@@ -47,6 +48,7 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
     SelfSupervisedOptions options;
     options.method = GetParam().method;
     options.encoder.side = kSide;
+    options.encoder.input_channels = GetParam().input_channels;
     options.encoder.channels = {3, 4};
     options.encoder.grid = 2;
     options.encoder.norm = GetParam().norm;
@@ -71,7 +73,7 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
   void ExpectStepFollowsTheSlope(SelfSupervisedTrainer& trainer, const Values& target_parameters) {
     const ParameterLayout layout(trainer.Schema());
     const SelfSupervisedReference reference(trainer.options(), layout);
-    std::vector<std::uint8_t> images(kBatch * kSide * kSide), mirrored(images.size());
+    std::vector<std::uint8_t> images(kBatch * trainer.options().encoder.image().size()), mirrored(images.size());
     RandomStream random(11);
     for (auto& pixel : images) pixel = static_cast<std::uint8_t>(random.Below(256));
     MirrorAugmenter mirror(kSide);
@@ -139,6 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
                 true},
         Variant{"simsiam_plain_heads", Method::kSimSiam, EncoderNorm::kBatch, Activation::kRelu, false},
         Variant{"simclr_batch_norm_relu", Method::kSimClr, EncoderNorm::kBatch, Activation::kRelu, true},
+        Variant{"simclr_colour", Method::kSimClr, EncoderNorm::kBatch, Activation::kRelu, true, 3},
+        Variant{"byol_colour_filter_response", Method::kByol, EncoderNorm::kFilterResponse, Activation::kRelu,
+                true, 3},
         Variant{"simclr_no_norm_hard_clip", Method::kSimClr, EncoderNorm::kNone, Activation::kHardClip, true},
         Variant{"simclr_plain_heads", Method::kSimClr, EncoderNorm::kFilterResponse, Activation::kRelu,
                 false},

@@ -66,7 +66,7 @@ absl::Status CheckFinite(std::span<const float> parameters) {
 }
 
 std::uint64_t TrainerBytes(const SelfSupervisedOptions& o) {
-  const std::uint64_t model = LayoutOf(o).size(), batch = o.batch, side = o.encoder.side;
+  const std::uint64_t model = LayoutOf(o).size(), batch = o.batch;
   const std::uint64_t features = o.encoder.feature_count();
   const std::uint64_t vectors = o.method == SelfSupervisedMethod::kByol ? 5 : 4;  // with gradient, velocity
   const std::uint64_t predictor =
@@ -76,7 +76,7 @@ std::uint64_t TrainerBytes(const SelfSupervisedOptions& o) {
   const std::uint64_t pass = EncoderPassBytes(o.encoder, batch) + DensePassBytes(ProjectorSteps(o), batch) +
                              sizeof(float) * batch * (features + o.projection);
   return vectors * sizeof(float) * model + 2 * pass + predictor + contrast + EncoderBytes(o.encoder, batch) +
-         DenseStackBytes(ProjectorSteps(o), batch) + 2 * batch * side * side +
+         DenseStackBytes(ProjectorSteps(o), batch) + 2 * batch * o.encoder.image().size() +
          sizeof(float) * batch * (2 * o.projection + features + 1) + sizeof(double) * batch;
 }
 
@@ -123,7 +123,7 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
       parameters_(layout_.size()),
       gradient_(layout_.size()),
       passes_{Pass(options), Pass(options)},
-      views_(2 * options.batch * options.encoder.side * options.encoder.side),
+      views_(2 * options.batch * options.encoder.image().size()),
       feature_gradient_(options.encoder.feature_count() * options.batch),
       novelty_(options.batch),
       norms_(options.batch) {
@@ -136,7 +136,8 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
     contrast_.emplace(options.projection, options.batch);
     projection_gradient_[1].resize(projections);
   }
-  if (!augmenter_) augmenter_ = CreateContinuousAugmenter({.side = options.encoder.side});
+  if (!augmenter_) augmenter_ = CreateContinuousAugmenter(
+        {.side = options.encoder.side, .channels = options.encoder.input_channels});
   Initialise();
   anchor_ = parameters_;
   if (options_.method == SelfSupervisedMethod::kByol) target_ = parameters_;
@@ -283,7 +284,7 @@ void SelfSupervisedTrainer::CalibrateStatistics(std::span<const std::uint8_t> im
 }
 
 std::vector<float> SelfSupervisedTrainer::Features(std::span<const std::uint8_t> images) {
-  const std::size_t pixels = options_.encoder.side * options_.encoder.side;
+  const std::size_t pixels = options_.encoder.image().size();
   const std::size_t count = images.size() / pixels, width = options_.encoder.feature_count();
   std::vector<float> features(count * width);
   Pass& pass = passes_[0];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/nn/encoder/training_limits.h"
+#include "core/nn/kernel/image_shape.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/status/macros.h"
 
@@ -35,12 +36,24 @@ struct ViewDraw {
     hole = static_cast<std::size_t>(random.Uniform() * options.cut_out * side);
     hole_x = random.Below(options.side - hole + 1);
     hole_y = random.Below(options.side - hole + 1);
+    saturation = std::exp(random.Uniform(-1, 1) * std::log1p(options.saturation));
+    hue = random.Uniform(-1, 1) * options.hue_deg * std::numbers::pi / 180;
+    if (random.Uniform() < options.grey) saturation = 0;
   }
 
   bool blurs;
   double sigma, angle, scale, centre_x, centre_y, mirror, gain, shift;
   std::size_t hole, hole_x, hole_y;
+  double saturation, hue;
 };
+
+// What a colour's distance from its grey (the mean of its channels) becomes: a turn around the axis of the greys,
+// times the saturation. Of the 3 × 3 matrix only a row: the others are its rotations.
+std::array<float, ImageShape::kColour> ColourRow(const ViewDraw& draw) {
+  const double cosine = draw.saturation * std::cos(draw.hue);
+  const double sine = draw.saturation * std::sin(draw.hue) / std::numbers::sqrt3;
+  return {static_cast<float>(cosine), static_cast<float>(-sine), static_cast<float>(sine)};
+}
 
 class StrongAugmentation final : public Augmenter {
  public:
@@ -52,20 +65,26 @@ class StrongAugmentation final : public Augmenter {
 
   void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                  std::span<std::uint8_t> views) override {
-    const std::size_t pixels = options_.side * options_.side;
-    for (std::size_t n = 0; (n + 1) * pixels <= images.size(); ++n) {
+    const ImageShape shape = {options_.side, options_.channels};
+    for (std::size_t n = 0; (n + 1) * shape.size() <= images.size(); ++n) {
       RandomStream random = RandomStream::Of(key, n);
       const ViewDraw draw(options_, random);
-      const std::span<const std::uint8_t> image = images.subspan(n * pixels, pixels);
+      const std::span<const std::uint8_t> image = images.subspan(n * shape.size(), shape.size());
+      const std::span<std::uint8_t> view = views.subspan(n * shape.size(), shape.size());
       const float mean =
-          static_cast<float>(std::accumulate(image.begin(), image.end(), 0U)) / static_cast<float>(pixels);
-      for (std::size_t row = 0; row < options_.side; ++row) {
-        std::copy_n(image.data() + row * options_.side, options_.side, source_.data() + row * pitch_);
+          static_cast<float>(std::accumulate(image.begin(), image.end(), 0U)) / static_cast<float>(image.size());
+      for (std::size_t first = 0; first < shape.size(); first += shape.plane()) {
+        for (std::size_t row = 0; row < options_.side; ++row) {
+          std::copy_n(image.data() + first + row * options_.side, options_.side, source_.data() + row * pitch_);
+        }
+        if (draw.blurs) Blur(static_cast<float>(draw.sigma));
+        RepeatTheEdge();
+        Resample(draw, mean, view.subspan(first, shape.plane()));
       }
-      if (draw.blurs) Blur(static_cast<float>(draw.sigma));
-      RepeatTheEdge();
-      Resample(draw, mean, views.subspan(n * pixels, pixels));
-      CutOut(draw, static_cast<std::uint8_t>(mean), views.subspan(n * pixels, pixels));
+      if (shape.channels == ImageShape::kColour) Recolour(draw, shape, view);
+      for (std::size_t first = 0; first < shape.size(); first += shape.plane()) {
+        CutOut(draw, static_cast<std::uint8_t>(mean), view.subspan(first, shape.plane()));
+      }
     }
   }
 
@@ -135,6 +154,22 @@ class StrongAugmentation final : public Augmenter {
     }
   }
 
+  static void Recolour(const ViewDraw& draw, const ImageShape& shape, std::span<std::uint8_t> view) {
+    constexpr std::size_t kColour = ImageShape::kColour;
+    const std::array<float, kColour> row = ColourRow(draw);
+    for (std::size_t i = 0; i < shape.plane(); ++i) {
+      std::array<float, kColour> from;
+      for (std::size_t c = 0; c < kColour; ++c) from[c] = static_cast<float>(view[c * shape.plane() + i]);
+      const float grey = (from[0] + from[1] + from[2]) / kColour;
+      for (std::size_t c = 0; c < kColour; ++c) {
+        float value = grey + 0.5f;  // rounds
+        for (std::size_t k = 0; k < kColour; ++k) value += row[k] * (from[(c + k) % kColour] - grey);
+        view[c * shape.plane() + i] =
+            static_cast<std::uint8_t>(static_cast<int>(std::clamp(value, 0.0f, 255.0f)));
+      }
+    }
+  }
+
   void CutOut(const ViewDraw& draw, std::uint8_t grey, std::span<std::uint8_t> view) const {
     for (std::size_t row = draw.hole_y; row < draw.hole_y + draw.hole; ++row) {
       std::ranges::fill(view.subspan(row * options_.side + draw.hole_x, draw.hole), grey);
@@ -157,7 +192,10 @@ absl::Status Validate(const StrongAugmentationOptions& options) {
   RETURN_IF_ERROR(kContrastLimit.Check("contrast", options.contrast));
   RETURN_IF_ERROR(kProbabilityLimit.Check("blur", options.blur));
   RETURN_IF_ERROR(kCutOutLimit.Check("cut_out", options.cut_out));
-  return kProbabilityLimit.Check("flip", options.flip);
+  RETURN_IF_ERROR(kProbabilityLimit.Check("flip", options.flip));
+  RETURN_IF_ERROR(kSaturationLimit.Check("saturation", options.saturation));
+  RETURN_IF_ERROR(kHueLimit.Check("hue_deg", options.hue_deg));
+  return kProbabilityLimit.Check("grey", options.grey);
 }
 
 std::unique_ptr<Augmenter> CreateStrongAugmenter(const StrongAugmentationOptions& options) {

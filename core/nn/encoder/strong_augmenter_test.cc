@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <string>
@@ -20,7 +22,16 @@ constexpr std::size_t kStrongPixels = kStrongSide * kStrongSide;
 using StrongPixels = std::vector<std::uint8_t>;
 
 StrongAugmentationOptions Unchanged() {
-  return {.crop = 0, .rotation_deg = 0, .brightness = 0, .contrast = 0, .blur = 0, .cut_out = 0, .flip = 0};
+  return {.crop = 0,
+          .rotation_deg = 0,
+          .brightness = 0,
+          .contrast = 0,
+          .blur = 0,
+          .cut_out = 0,
+          .flip = 0,
+          .saturation = 0,
+          .hue_deg = 0,
+          .grey = 0};
 }
 
 StrongAugmentationOptions Everything() {
@@ -30,7 +41,10 @@ StrongAugmentationOptions Everything() {
           .contrast = 5,
           .blur = 1,
           .cut_out = 0.9,
-          .flip = 0.5};
+          .flip = 0.5,
+          .saturation = 5,
+          .hue_deg = 180,
+          .grey = 0.5};
 }
 
 StrongPixels StrongViews(const StrongAugmentationOptions& options, const StrongPixels& images,
@@ -167,6 +181,99 @@ TEST(StrongAugmentationTest, BlurSpreadsAPointAndKeepsItsGrey) {
     const auto first = views.begin() + static_cast<std::ptrdiff_t>(n * kStrongPixels);
     EXPECT_NEAR(std::accumulate(first, first + kStrongPixels, 0), 255, 30);  // each of 49 pixels is rounded
   }
+}
+
+class ColourViewsTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kImages = 40;
+
+  ColourViewsTest() { options_.channels = 3; }
+
+  // Each image all of one colour.
+  static StrongPixels Coloured(std::array<std::uint8_t, 3> colour) {
+    StrongPixels images(kImages * 3 * kStrongPixels);
+    for (std::size_t i = 0; i < images.size(); ++i) images[i] = colour[i / kStrongPixels % 3];
+    return images;
+  }
+
+  // The colours of the views, each of which must be of one.
+  std::vector<std::array<int, 3>> ViewsOf(std::array<std::uint8_t, 3> colour) const {
+    const StrongPixels views = StrongViews(options_, Coloured(colour), 6);
+    std::vector<std::array<int, 3>> colours;
+    for (std::size_t n = 0; n < kImages; ++n) {
+      std::array<int, 3>& found = colours.emplace_back();
+      for (std::size_t c = 0; c < 3; ++c) {
+        const auto plane = views.begin() + static_cast<std::ptrdiff_t>((3 * n + c) * kStrongPixels);
+        found[c] = *plane;
+        EXPECT_EQ(std::count(plane, plane + kStrongPixels, *plane), kStrongPixels);
+      }
+    }
+    return colours;
+  }
+
+  StrongAugmentationOptions options_ = Unchanged();
+};
+
+TEST_F(ColourViewsTest, LeavesImagesAloneIfEveryOptionIsZero) {
+  const StrongPixels images = Noise(6);  // two of three planes
+  EXPECT_EQ(StrongViews(options_, images, 1), images);
+}
+
+TEST_F(ColourViewsTest, AllPlanesOfAnImageAreCutTurnedAndMirroredAlike) {
+  options_ = Everything();
+  options_.channels = 3;
+  options_.saturation = options_.hue_deg = options_.grey = 0;
+  StrongPixels images = Noise(3);
+  for (std::size_t i = 0; i < kStrongPixels; ++i) images[kStrongPixels + i] = images[2 * kStrongPixels + i] = images[i];
+  const StrongPixels views = StrongViews(options_, images, 3);
+  for (std::size_t i = 0; i < kStrongPixels; ++i) {
+    EXPECT_EQ(views[i], views[kStrongPixels + i]);
+    EXPECT_EQ(views[i], views[2 * kStrongPixels + i]);
+  }
+}
+
+TEST_F(ColourViewsTest, SaturationStretchesTheDistanceFromGrey) {
+  options_.saturation = 1;
+  int least = 255, most = 0;
+  for (const auto& [red, green, blue] : ViewsOf({120, 100, 80})) {
+    EXPECT_EQ(green, 100);
+    EXPECT_NEAR(red - 100, 100 - blue, 1);
+    least = std::min(least, red - 100);
+    most = std::max(most, red - 100);
+  }
+  EXPECT_GE(least, 10);
+  EXPECT_LE(least, 13);
+  EXPECT_LE(most, 40);
+  EXPECT_GE(most, 32);
+}
+
+TEST_F(ColourViewsTest, HueTurnsAroundTheGreys) {
+  options_.hue_deg = 180;
+  bool bluer = false;
+  for (const auto& [red, green, blue] : ViewsOf({150, 90, 60})) {
+    EXPECT_NEAR(red + green + blue, 300, 2);
+    const int squares = (red - 100) * (red - 100) + (green - 100) * (green - 100) + (blue - 100) * (blue - 100);
+    EXPECT_NEAR(std::sqrt(squares), std::sqrt(50 * 50 + 10 * 10 + 40 * 40), 2);
+    bluer = bluer || blue > 130;
+  }
+  EXPECT_TRUE(bluer);
+  for (const auto& [red, green, blue] : ViewsOf({70, 70, 70})) EXPECT_TRUE(red == 70 && green == 70 && blue == 70);
+}
+
+TEST_F(ColourViewsTest, GreyTakesTheColourFromAsManyAsItIsTold) {
+  options_.grey = 1;
+  for (const auto& [red, green, blue] : ViewsOf({120, 100, 80})) EXPECT_TRUE(red == 100 && green == 100 && blue == 100);
+  options_.grey = 0.5;
+  std::size_t grey = 0;
+  for (const auto& [red, green, blue] : ViewsOf({120, 100, 80})) grey += red == blue;
+  EXPECT_GT(grey, 8u);
+  EXPECT_LT(grey, 32u);
+}
+
+TEST_F(ColourViewsTest, GreyImagesAreTheSameWhateverTheColourOptions) {
+  StrongAugmentationOptions grey = Everything(), other = Everything();
+  other.saturation = other.hue_deg = other.grey = 0;
+  EXPECT_EQ(StrongViews(grey, Noise(10), 4), StrongViews(other, Noise(10), 4));
 }
 
 TEST(StrongAugmentationTest, TakesTheSmallestImagesAndTheStrongestOptions) {

@@ -52,9 +52,12 @@ inline constexpr TrainingLimit kRotationLimit = {0, 180};
 inline constexpr TrainingLimit kBrightnessLimit = {0, 1};
 inline constexpr TrainingLimit kContrastLimit = {0, 10};
 inline constexpr TrainingLimit kCutOutLimit = {0, 0.9};
+inline constexpr TrainingLimit kSaturationLimit = {0, 10};
+inline constexpr TrainingLimit kHueLimit = {0, 180};
 inline constexpr TrainingLimit kProbabilityLimit = {0, 1};
 
 inline constexpr TrainingLimit kImageSideLimit = {4, 256};
+inline constexpr TrainingLimit kInputChannelsLimit = {1, 3};  // grey or colour: 2 is neither
 inline constexpr TrainingLimit kStagesLimit = {1, 6};
 inline constexpr TrainingLimit kChannelsLimit = {1, 512};
 inline constexpr TrainingLimit kProjectionLimit = {2, 4096};
