@@ -16,20 +16,20 @@
 namespace tributary::aggregator {
 namespace {
 
-void CheckSides(const config::ConfigFile& file, const learning::EvaluationFiles& files,
-                const learning::EvaluationImages& images) {
-  const auto side = [](const images::ImageSet& set) {
-    return fmt::format("images of {} x {} pixels", set.side, set.side);
+void CheckShapes(const config::ConfigFile& file, const learning::EvaluationFiles& files,
+                 const learning::EvaluationImages& images) {
+  const auto shape = [](const images::ImageSet& set) {
+    return fmt::format("images of {} pixels", set.shape().Text());
   };
   if (!nn::kImageSideLimit.Admits(static_cast<double>(images.train.side))) {
     file.Fault("federation.evaluation.images",
-               fmt::format("{}: {}, an encoder takes {} to {}", files.images, side(images.train),
+               fmt::format("{}: {}, an encoder takes a side of {} to {}", files.images, shape(images.train),
                            nn::kImageSideLimit.least, nn::kImageSideLimit.most));
-  } else if (images.test.side != images.train.side) {
+  } else if (images.test.shape() != images.train.shape()) {
     file.Fault(
         "federation.evaluation.test_images",
         fmt::format("{}: {}, and {} in {}", files.test_images.empty() ? files.images : files.test_images,
-                    side(images.test), side(images.train), files.images));
+                    shape(images.test), shape(images.train), files.images));
   }
 }
 
@@ -46,7 +46,7 @@ std::optional<learning::EvaluationImages> PrepareEvaluation(const config::Config
                images.status());
     return std::nullopt;
   }
-  CheckSides(file, files, *images);
+  CheckShapes(file, files, *images);
   return *std::move(images);
 }
 

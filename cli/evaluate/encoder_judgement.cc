@@ -74,10 +74,11 @@ struct EvaluateEncoderArguments {
 absl::Status Evaluate(const EvaluateEncoderArguments& arguments) {
   ASSIGN_OR_RETURN(const auto file, ReadModelSource(arguments.model, arguments.connection));
   ASSIGN_OR_RETURN(const auto encoder, WithContext(arguments.model, nn::DecodeEncoder(file.bytes)));
-  ASSIGN_OR_RETURN(const auto train,
-                   images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
-  ASSIGN_OR_RETURN(const auto test,
-                   images::ReadImages(arguments.test_images, arguments.test_labels, images::ImageUse::kTest));
+  const nn::ImageShape fitted = encoder.options.encoder.image();
+  ASSIGN_OR_RETURN(const auto train, images::ReadImages({arguments.images, arguments.labels, fitted},
+                                                        images::ImageUse::kTraining));
+  ASSIGN_OR_RETURN(const auto test, images::ReadImages({arguments.test_images, arguments.test_labels, fitted},
+                                                       images::ImageUse::kTest));
   ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
   RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
   ASSIGN_OR_RETURN(const auto judgement, JudgeEncoder(*trainer, train, test));
@@ -96,11 +97,13 @@ void AddEvaluateEncoderCommand(Commands& evaluate) {
       "encoder", "Measure the features of an encoder by a linear probe and kNN", Evaluate);
   command.Connection(arguments.connection);
   command.Text("model", arguments.model, kModelSourceType, kModelSourceHelp)->required();
-  command.Text("--images", arguments.images, "glyphs|FILE",
-               "Images to fit the probe on: an idx or idx.gz file, or \"glyphs\" (built in, drawn)");
+  command.Text(
+      "--images", arguments.images, "glyphs|FILE|FOLDER",
+      "Images to fit the probe on: an idx or idx.gz file, a folder with a folder of PNG and JPEG files for "
+      "each class, or \"glyphs\" (built in, drawn)");
   command.Text("--labels", arguments.labels, "FILE", "Labels of these images: an idx or idx.gz file");
-  command.Text("--test-images", arguments.test_images, "glyphs|FILE",
-               "Images to test on: a file, or \"glyphs\"");
+  command.Text("--test-images", arguments.test_images, "glyphs|FILE|FOLDER",
+               "Images to test on: a file, a folder, or \"glyphs\"");
   command.Text("--test-labels", arguments.test_labels, "FILE", "Labels of the test images: a file");
   command.Json(arguments.json);
   command.Examples(

@@ -30,6 +30,8 @@ namespace {
 
 struct TrainSelfSupervisedArguments {
   std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
+  std::size_t image_side = 28;
+  bool colour = false;
   std::uint64_t steps = 4000;
   nn::SelfSupervisedOptions options = nn::FreshOptions(learning::MethodOf(learning::DefaultClientSettings()));
   images::ImageSplitOptions split;
@@ -69,15 +71,16 @@ absl::StatusOr<std::vector<std::uint32_t>> PartOf(const images::ImageSet& set,
 absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   RETURN_IF_ERROR(CheckOutput(
       arguments.out, {arguments.images, arguments.labels, arguments.test_images, arguments.test_labels}));
-  ASSIGN_OR_RETURN(const auto set,
-                   images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
+  const nn::ImageShape fitted = {arguments.image_side, arguments.colour ? nn::ImageShape::kColour : 1};
+  ASSIGN_OR_RETURN(const auto set, images::ReadImages({arguments.images, arguments.labels, fitted},
+                                                      images::ImageUse::kTraining));
   if (set.count() == 0) return absl::InvalidArgumentError("the image file holds no image");
   nn::StrongAugmentationOptions views = arguments.views;
   views.side = set.side;
   views.channels = set.channels;
   ASSIGN_OR_RETURN(auto augmenter, learner::CreateAugmenter(arguments.augmentation, views));
-  ASSIGN_OR_RETURN(const auto trainer,
-                   nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.shape()), std::move(augmenter)));
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.shape()),
+                                                                         std::move(augmenter)));
   ASSIGN_OR_RETURN(const auto part, PartOf(set, arguments));
   const std::size_t batch = arguments.options.batch;
   if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
@@ -122,8 +125,9 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
   if (judged) {
     ASSIGN_OR_RETURN(const auto test,
-                     images::ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
-                                        arguments.test_labels, images::ImageUse::kTest));
+                     images::ReadImages({arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                                         arguments.test_labels, fitted},
+                                        images::ImageUse::kTest));
     ASSIGN_OR_RETURN(const auto judgement, JudgeEncoder(*trainer, set, test));
     figures.update(ToJson(judgement));
     if (!arguments.json) PrintJudgement(judgement);
@@ -159,14 +163,19 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
   auto [command, arguments] = train.Add<TrainSelfSupervisedArguments>(
       "self_supervised", "Train an encoder on images without labels", Train);
   nn::SelfSupervisedOptions& options = arguments.options;
-  command.Text("--images", arguments.images, "glyphs|FILE",
-               "Images to train on: an idx or idx.gz file, or \"glyphs\" (built in, drawn)");
+  command.Text(
+      "--images", arguments.images, "glyphs|FILE|FOLDER",
+      "Images to train on: an idx or idx.gz file, a folder of PNG and JPEG files (in one folder for each "
+      "class, if labelled), or \"glyphs\" (built in, drawn)");
   command.Text("--labels", arguments.labels, "FILE", "Labels; used only to judge the encoder and to split");
-  CLI::Option* test_labels =
-      command.Text("--test-labels", arguments.test_labels, "FILE", "Labels of the test images");
-  command
-      .Text("--test-images", arguments.test_images, "glyphs|FILE", "Judge the encoder on these afterwards")
-      ->needs(test_labels);
+  command.Text("--test-labels", arguments.test_labels, "FILE", "Labels of the test images");
+  command.Text("--test-images", arguments.test_images, "glyphs|FILE|FOLDER",
+               "Judge the encoder on these afterwards");
+  command.Number("--image-side", arguments.image_side, "N",
+                 "Pixels: the square in the middle of each picture of a folder is scaled to this",
+                 {static_cast<std::int64_t>(nn::kImageSideLimit.least),
+                  static_cast<std::int64_t>(nn::kImageSideLimit.most)});
+  command.Flag("--colour", arguments.colour, "The pictures of a folder keep their colour");
   command.Text("--out", arguments.out, "FILE", "Encoder file to write");
   command.Choice("--method", options.method,
                  {{"simclr", nn::SelfSupervisedMethod::kSimClr},
@@ -203,7 +212,8 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
                  "Strong views of colour images: a factor from 1 / (1 + X) to 1 + X");
   command.Number("--hue", views.hue_deg, "DEGREES",
                  "Strong views of colour images: largest turn of the colours, either way");
-  command.Number("--grey", views.grey, "P", "Strong views of colour images: probability of one without colour");
+  command.Number("--grey", views.grey, "P",
+                 "Strong views of colour images: probability of one without colour");
   command.Number(
       "--buffer", arguments.buffer, "N",
       "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");
@@ -227,7 +237,8 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
       "  tributary train self_supervised --steps 1000\n"
       "  tributary train self_supervised --images train-images-idx3-ubyte.gz --shards 4 --shard-index 0   "
       "what one of "
-      "four nodes would learn alone");
+      "four nodes would learn alone\n"
+      "  tributary train self_supervised --images pictures/ --image-side 32 --colour");
 }
 
 }  // namespace tributary::cli

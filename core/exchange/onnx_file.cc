@@ -225,8 +225,8 @@ void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model
   if (absl::SimpleAtoi(round, &version)) model.set_model_version(version);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_doc_string(doc);
-  graph.mutable_input(0)->set_doc_string(fmt::format("{} images, {}; preprocessing: {}", grey ? "grey" : "RGB",
-                                                     Entry(metadata, "input.layout"),
+  graph.mutable_input(0)->set_doc_string(fmt::format("{} images, {}; preprocessing: {}",
+                                                     grey ? "grey" : "RGB", Entry(metadata, "input.layout"),
                                                      Entry(metadata, "preprocessing")));
   graph.mutable_output(0)->set_doc_string(Entry(metadata, "output.meaning"));
 }

@@ -1,5 +1,5 @@
-// The idx format of MNIST and related sets, plain or gzipped: images of three dimensions (count, row, column) are
-// grey, of four (count, row, column, channel) in colour.
+// The idx format of MNIST and related sets, plain or gzipped: images of three dimensions (count, row, column)
+// are grey, of four (count, row, column, channel) in colour.
 #pragma once
 
 #include <cstddef>

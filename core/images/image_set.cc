@@ -1,12 +1,17 @@
 #include "core/images/image_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <span>
+#include <system_error>
 
 #include "core/images/idx_file.h"
+#include "core/images/image_folder.h"
 #include "core/nn/kernel/random_stream.h"
 
 namespace tributary::images {
@@ -91,8 +96,16 @@ ImageSet DrawGlyphs(std::size_t count, std::uint64_t seed) {
   return set;
 }
 
-absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use) {
-  if (images != "glyphs") return ReadIdxImages(images, labels);
+absl::StatusOr<ImageSet> ReadImageFiles(const ImageFiles& files) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(files.images, ignored)) return ReadIdxImages(files.images, files.labels);
+  if (files.labels.empty()) return ReadImageFolder(files.images, files.fitted);
+  return absl::InvalidArgumentError(
+      fmt::format("{}: labels beside a folder of pictures, whose folders are its classes", files.labels));
+}
+
+absl::StatusOr<ImageSet> ReadImages(const ImageFiles& files, ImageUse use) {
+  if (files.images != "glyphs") return ReadImageFiles(files);
   // Far from the small seeds of nodes: no node has seen the test's glyphs.
   return use == ImageUse::kTraining ? DrawGlyphs(7'000, 1) : DrawGlyphs(2'000, 1'002);
 }

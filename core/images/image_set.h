@@ -33,8 +33,18 @@ ImageSet DrawGlyphs(std::size_t count, std::uint64_t seed);
 
 enum class ImageUse { kTraining, kTest };
 
-// `images`: an idx file (or idx.gz); `labels`: its label file, or empty. "glyphs" means the built-in ones:
-// 7,000 for training, 2,000 others for tests. Errors: as ReadIdxImages.
-absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use);
+// Where a set comes from.
+struct ImageFiles {
+  std::string images;  // an idx file (or idx.gz), a folder of pictures, or "glyphs": the built-in ones
+  std::string labels;  // of an idx file, or empty; the classes of a folder are its folders
+  nn::ImageShape fitted = {28, 1};  // that the pictures of a folder become
+};
+
+// An idx file or a folder. Errors: as ReadIdxImages and ReadImageFolder; InvalidArgument for labels of a
+// folder.
+absl::StatusOr<ImageSet> ReadImageFiles(const ImageFiles& files);
+
+// These, or the glyphs: 7,000 for training, 2,000 others for tests.
+absl::StatusOr<ImageSet> ReadImages(const ImageFiles& files, ImageUse use);
 
 }  // namespace tributary::images

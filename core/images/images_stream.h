@@ -58,8 +58,8 @@ class ImageRehearsal {
   // `stream` gives half a batch at a time; `capacity` is at least half a batch.
   ImageRehearsal(ImageStream& stream, std::size_t capacity, std::uint64_t seed);
 
-  // Batch number `index`, [2 · half a batch × channels × side × side], valid until the next call. The first batch shows
-  // its new images twice.
+  // Batch number `index`, [2 · half a batch × channels × side × side], valid until the next call. The first
+  // batch shows its new images twice.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 
   // Takes the novelty of the last batch's images, in order: offers the new ones and updates the kept ones.

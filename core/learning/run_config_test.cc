@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/learning/fresh_model.h"
+#include "core/nn/encoder/encoder_file.h"
 #include "tests/support/example_keys.h"
 
 namespace tributary::learning {
@@ -107,7 +109,18 @@ TEST(RunConfigTest, SaysWhatAFreshEncoderIsMadeOf) {
               AllOf(HasSubstr("encoder.channels"), HasSubstr("encoder.norm")));
 }
 
+TEST(RunConfigTest, AFreshEncoderTakesTheImagesThatTheRunNames) {
+  const auto config =
+      ParseRunConfig("name = \"a\"\n[encoder]\nside = 32\ninput_channels = 3\ngrid = 4", "run.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto model = FreshModel(*config);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(nn::DecodeEncoder(*model)->options.encoder.image(), (nn::ImageShape{32, 3}));
+}
+
 TEST(RunConfigTest, NamesTheKeyOfAnEncoderThatCannotBe) {
+  EXPECT_EQ(Message("name = \"a\"\n[encoder]\ninput_channels = 2\n"),
+            "run.toml:3: encoder.input_channels: must be 1 (grey) or 3 (colour), found 2");
   EXPECT_EQ(Message("name = \"a\"\n[encoder]\nchannels = [8, 16, 16]\ngrid = 10\n"),
             "run.toml:4: encoder.grid: must be from 1 to 3, found 10");
   EXPECT_EQ(Message("name = \"a\"\n[encoder]\ngrid = 1\nchannels = [8, 8, 8, 8, 8, 8]\n"),

@@ -89,15 +89,16 @@ absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view 
     RETURN_IF_ERROR(nn::Validate(strong));
     return nn::CreateStrongAugmenter(strong);
   }
-  if (name == "continuous") return nn::CreateContinuousAugmenter({.side = image.side, .channels = image.channels});
+  if (name == "continuous")
+    return nn::CreateContinuousAugmenter({.side = image.side, .channels = image.channels});
   if (name != "table") {
     return absl::InvalidArgumentError(
         fmt::format("augmentation is \"{}\", expected strong, continuous or table", name));
   }
   constexpr nn::ImageShape kTable = {fpga::kImageSide, 1};
   if (image != kTable) {
-    return absl::InvalidArgumentError(fmt::format("the table augmentation takes grey images of {}, these are {}",
-                                                  kTable.Text(), image.Text()));
+    return absl::InvalidArgumentError(fmt::format(
+        "the table augmentation takes grey images of {}, these are {}", kTable.Text(), image.Text()));
   }
   return std::make_unique<TableAugmentation>();
 }

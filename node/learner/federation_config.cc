@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
-#include "core/images/idx_file.h"
 #include "core/images/image_set.h"
+#include "core/nn/encoder/training_limits.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -35,8 +37,10 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   config.aggregator = default_aggregator;
   section.Read("aggregator", config.aggregator, "default: the uplink's");
   section.Read("run", config.run, "\"\": the run that is active, or the next to start");
-  section.Read("images", config.images, config::Required("an idx file, or \"glyphs\" for the built-in ones"));
-  section.ReadFile("labels", config.labels, "idx file; needed to split by label only");
+  section.Read("images", config.images,
+               config::Required("an idx file, a folder of PNG and JPEG files, or \"glyphs\" (built in)"));
+  section.ReadFile("labels", config.labels,
+                   "idx file; needed to split by label only. The classes of a folder are its folders");
   const bool drawn = config.images == "glyphs";
   if (drawn) {
     section.Read("glyphs", config.glyphs, {10, 1'000'000}, "how many to draw, with images = \"glyphs\"");
@@ -44,6 +48,13 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   } else {
     config.images = section.File(config.images);
   }
+  constexpr nn::TrainingLimit kSide = nn::kImageSideLimit;
+  section.Read("image_side", config.fitted.side,
+               {static_cast<std::int64_t>(kSide.least), static_cast<std::int64_t>(kSide.most)},
+               "pixels: the square in the middle of each picture of a folder is scaled to this");
+  bool colour = false;
+  section.Read("image_colour", colour, "the pictures of a folder keep their colour");
+  if (colour) config.fitted.channels = nn::ImageShape::kColour;
   section.Choose("split", split.kind, {"iid", "shard", "dirichlet"}, "how nodes share one file");
   section.Read("alpha", split.concentration, {1e-3, 1e6}, "concentration of the Dirichlet split");
   section.Read("shards", split.nodes, {1, kMaxNodes}, "how many nodes share the file");
@@ -53,7 +64,10 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
     section.Fault("shard_index",
                   fmt::format("expected less than shards = {}, found {}", split.nodes, config.shard));
   }
-  if (split.kind != images::ImageSplit::kIid && !drawn && config.labels.empty()) {
+  std::error_code ignored;
+  const bool labelled =
+      drawn || !config.labels.empty() || std::filesystem::is_directory(config.images, ignored);
+  if (split.kind != images::ImageSplit::kIid && !labelled) {
     section.Fault("labels", "a shard or dirichlet split needs the labels of the images");
   }
   section.ReadFile("state", config.state,
@@ -66,9 +80,10 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
 }
 
 absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
-  ASSIGN_OR_RETURN(const images::ImageSet set, config.images == "glyphs"
-                                                   ? images::DrawGlyphs(config.glyphs, config.split.seed)
-                                                   : images::ReadIdxImages(config.images, config.labels));
+  ASSIGN_OR_RETURN(const images::ImageSet set,
+                   config.images == "glyphs"
+                       ? images::DrawGlyphs(config.glyphs, config.split.seed)
+                       : images::ReadImageFiles({config.images, config.labels, config.fitted}));
   const auto parts = images::SplitImages(set.count(), set.labels, config.split);
   if (!parts.ok()) return WithContext(config.images, parts.status());
   return Part(set, (*parts)[config.shard]);

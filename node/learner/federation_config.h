@@ -14,8 +14,9 @@ namespace tributary::learner {
 struct FederationConfig {
   std::string aggregator;
   std::string run;                  // empty: the run that is active, or the next to start
-  std::string images;               // an idx file, or "glyphs"
+  std::string images;               // an idx file, a folder of pictures, or "glyphs"
   std::string labels;               // for splits by label; they stay here
+  nn::ImageShape fitted = {28, 1};  // what the pictures of a folder become
   std::size_t glyphs = 7000;        // how many, where images are "glyphs"
   images::ImageSplitOptions split;  // of the set over `split.nodes` nodes
   std::size_t shard = 0;            // which part is this node's
@@ -27,7 +28,7 @@ struct FederationConfig {
 // `default_aggregator`: the uplink's.
 FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator);
 
-// This node's part of the set, and nothing else of it. Errors: as ReadIdxImages and SplitImages, naming the
+// This node's part of the set, and nothing else of it. Errors: as ReadImageFiles and SplitImages, naming the
 // file.
 absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config);
 

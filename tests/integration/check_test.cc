@@ -113,7 +113,7 @@ std::vector<Broken> NodeFaults() {
       {"NoLabels", kNode, Learner("images = \"side8\"\nlabels = \"none.gz\"\n"), 7, "federation.labels",
        "none.gz: cannot open"},
       {"ImagesOfNoEncoder", kNode, Learner("images = \"side2\"\n"), 6, "federation.images",
-       "images of 2 x 2 pixels, an encoder takes 4 to 256"},
+       "images of 2 x 2 pixels, an encoder takes a side of 4 to 256"},
       {"NoFolderForTheState", kNode, Learner("images = \"side8\"\nstate = \"none/state\"\n"), 7,
        "federation.state", "folder"},
       {"NameOfAnotherCertificate", kNode,
@@ -364,7 +364,8 @@ TEST_F(CheckAllTest, ARemarkIsNoFault) {
   const std::string path = folder_->Write("daemon.toml", Learner("images = \"side8\"\n"));
   const Outcome check = Run(kNode, path, true);
   EXPECT_EQ(check.exit_code, 0);
-  EXPECT_THAT(check.said, HasSubstr("images of 8 x 8 pixels; only a run whose initial model or encoder.side"));
+  EXPECT_THAT(check.said,
+              HasSubstr("images of 8 x 8 pixels; only a run whose initial model or encoder.side"));
 }
 
 }  // namespace

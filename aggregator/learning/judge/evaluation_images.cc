@@ -29,12 +29,11 @@ images::ImageSet TakeEveryOther(images::ImageSet& train) {
   return taken;
 }
 
-absl::StatusOr<images::ImageSet> ReadLabelled(const std::string& images, const std::string& labels,
-                                              images::ImageUse use) {
-  ASSIGN_OR_RETURN(images::ImageSet set, images::ReadImages(images, labels, use));
+absl::StatusOr<images::ImageSet> ReadLabelled(const images::ImageFiles& files, images::ImageUse use) {
+  ASSIGN_OR_RETURN(images::ImageSet set, images::ReadImages(files, use));
   if (set.count() > 0 && set.labels.size() == set.count()) return set;
   return absl::InvalidArgumentError(
-      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", images, set.count(),
+      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", files.images, set.count(),
                   set.labels.size()));
 }
 
@@ -42,12 +41,14 @@ absl::StatusOr<images::ImageSet> ReadLabelled(const std::string& images, const s
 
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files) {
   EvaluationImages images;
-  ASSIGN_OR_RETURN(images.train, ReadLabelled(files.images, files.labels, images::ImageUse::kTraining));
+  ASSIGN_OR_RETURN(images.train,
+                   ReadLabelled({files.images, files.labels, files.fitted}, images::ImageUse::kTraining));
   if (files.test_images.empty() && files.images != "glyphs") {
     images.test = TakeEveryOther(images.train);
   } else {
     const std::string& name = files.test_images.empty() ? files.images : files.test_images;
-    ASSIGN_OR_RETURN(images.test, ReadLabelled(name, files.test_labels, images::ImageUse::kTest));
+    ASSIGN_OR_RETURN(images.test,
+                     ReadLabelled({name, files.test_labels, files.fitted}, images::ImageUse::kTest));
   }
   Keep(images.train, files.max_images);
   Keep(images.test, files.max_images);

@@ -15,11 +15,12 @@ struct EvaluationImages {
   images::ImageSet test;
 };
 
-// Names as in ReadImages. An empty test set: the glyphs' own, or every other image of the training files.
+// As images::ImageFiles. An empty test set: the glyphs' own, or every other image of the training files.
 // Errors: those of ReadImages; InvalidArgument for sets without labels.
 struct EvaluationFiles {
   std::string images, labels;
   std::string test_images, test_labels;
+  nn::ImageShape fitted = {28, 1};
   std::size_t max_images = 0;  // of each set; 0: all
 
   bool operator==(const EvaluationFiles&) const = default;

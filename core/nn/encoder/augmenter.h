@@ -14,15 +14,16 @@ class Augmenter {
  public:
   virtual ~Augmenter() = default;
 
-  // Writes a view of each image [count × channels × side × side] into `views` of the same size. Equal keys give equal
-  // views, so that an interrupted training run resumes exactly; different keys give independent ones.
+  // Writes a view of each image [count × channels × side × side] into `views` of the same size. Equal keys
+  // give equal views, so that an interrupted training run resumes exactly; different keys give independent
+  // ones.
   virtual void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                          std::span<std::uint8_t> views) = 0;
 };
 
 struct ContinuousAugmentationOptions {
   std::size_t side = 28;
-  std::size_t channels = 1;        // 1: grey; 3: colour
+  std::size_t channels = 1;      // 1: grey; 3: colour
   double max_rotation_deg = 30;  // [SSL], 4.1, as the next three
   double blur_probability = 0.2;
   double min_crop = 0.5;  // part of the image's area

@@ -27,8 +27,8 @@ std::size_t Inputs(const EncoderOptions& options, std::size_t stage) {
 absl::Status Validate(const EncoderOptions& options) {
   RETURN_IF_ERROR(kImageSideLimit.Check("encoder.side", options.side));
   if (options.input_channels != 1 && options.input_channels != ImageShape::kColour) {
-    return absl::InvalidArgumentError(
-        fmt::format("encoder.input_channels must be 1 (grey) or 3 (colour), found {}", options.input_channels));
+    return absl::InvalidArgumentError(fmt::format(
+        "encoder.input_channels must be 1 (grey) or 3 (colour), found {}", options.input_channels));
   }
   RETURN_IF_ERROR(kStagesLimit.Check("encoder.channels: stages", options.channels.size()));
   for (const std::size_t channels : options.channels) {

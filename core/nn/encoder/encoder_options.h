@@ -21,7 +21,7 @@ inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
 // Images are `side` × `side` pixels of 8 bits for each of the input channels, and mean pixel / 256.
 struct EncoderOptions {
   std::size_t side = 28;
-  std::size_t input_channels = 1;  // 1: grey; 3: colour
+  std::size_t input_channels = 1;                    // 1: grey; 3: colour
   std::vector<std::size_t> channels = {16, 32, 64};  // one stage each, which halves the sides, rounding down
   std::size_t grid = 3;  // features: the means of grid × grid areas of each channel
   EncoderNorm norm = EncoderNorm::kBatch;

@@ -73,7 +73,8 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
   void ExpectStepFollowsTheSlope(SelfSupervisedTrainer& trainer, const Values& target_parameters) {
     const ParameterLayout layout(trainer.Schema());
     const SelfSupervisedReference reference(trainer.options(), layout);
-    std::vector<std::uint8_t> images(kBatch * trainer.options().encoder.image().size()), mirrored(images.size());
+    std::vector<std::uint8_t> images(kBatch * trainer.options().encoder.image().size()),
+        mirrored(images.size());
     RandomStream random(11);
     for (auto& pixel : images) pixel = static_cast<std::uint8_t>(random.Below(256));
     MirrorAugmenter mirror(kSide);

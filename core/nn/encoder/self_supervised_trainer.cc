@@ -136,8 +136,9 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
     contrast_.emplace(options.projection, options.batch);
     projection_gradient_[1].resize(projections);
   }
-  if (!augmenter_) augmenter_ = CreateContinuousAugmenter(
-        {.side = options.encoder.side, .channels = options.encoder.input_channels});
+  if (!augmenter_)
+    augmenter_ =
+        CreateContinuousAugmenter({.side = options.encoder.side, .channels = options.encoder.input_channels});
   Initialise();
   anchor_ = parameters_;
   if (options_.method == SelfSupervisedMethod::kByol) target_ = parameters_;

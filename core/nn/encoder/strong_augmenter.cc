@@ -47,8 +47,8 @@ struct ViewDraw {
   double saturation, hue;
 };
 
-// What a colour's distance from its grey (the mean of its channels) becomes: a turn around the axis of the greys,
-// times the saturation. Of the 3 × 3 matrix only a row: the others are its rotations.
+// What a colour's distance from its grey (the mean of its channels) becomes: a turn around the axis of the
+// greys, times the saturation. Of the 3 × 3 matrix only a row: the others are its rotations.
 std::array<float, ImageShape::kColour> ColourRow(const ViewDraw& draw) {
   const double cosine = draw.saturation * std::cos(draw.hue);
   const double sine = draw.saturation * std::sin(draw.hue) / std::numbers::sqrt3;
@@ -71,11 +71,12 @@ class StrongAugmentation final : public Augmenter {
       const ViewDraw draw(options_, random);
       const std::span<const std::uint8_t> image = images.subspan(n * shape.size(), shape.size());
       const std::span<std::uint8_t> view = views.subspan(n * shape.size(), shape.size());
-      const float mean =
-          static_cast<float>(std::accumulate(image.begin(), image.end(), 0U)) / static_cast<float>(image.size());
+      const float mean = static_cast<float>(std::accumulate(image.begin(), image.end(), 0U)) /
+                         static_cast<float>(image.size());
       for (std::size_t first = 0; first < shape.size(); first += shape.plane()) {
         for (std::size_t row = 0; row < options_.side; ++row) {
-          std::copy_n(image.data() + first + row * options_.side, options_.side, source_.data() + row * pitch_);
+          std::copy_n(image.data() + first + row * options_.side, options_.side,
+                      source_.data() + row * pitch_);
         }
         if (draw.blurs) Blur(static_cast<float>(draw.sigma));
         RepeatTheEdge();

@@ -224,7 +224,8 @@ TEST_F(ColourViewsTest, AllPlanesOfAnImageAreCutTurnedAndMirroredAlike) {
   options_.channels = 3;
   options_.saturation = options_.hue_deg = options_.grey = 0;
   StrongPixels images = Noise(3);
-  for (std::size_t i = 0; i < kStrongPixels; ++i) images[kStrongPixels + i] = images[2 * kStrongPixels + i] = images[i];
+  for (std::size_t i = 0; i < kStrongPixels; ++i)
+    images[kStrongPixels + i] = images[2 * kStrongPixels + i] = images[i];
   const StrongPixels views = StrongViews(options_, images, 3);
   for (std::size_t i = 0; i < kStrongPixels; ++i) {
     EXPECT_EQ(views[i], views[kStrongPixels + i]);
@@ -252,17 +253,20 @@ TEST_F(ColourViewsTest, HueTurnsAroundTheGreys) {
   bool bluer = false;
   for (const auto& [red, green, blue] : ViewsOf({150, 90, 60})) {
     EXPECT_NEAR(red + green + blue, 300, 2);
-    const int squares = (red - 100) * (red - 100) + (green - 100) * (green - 100) + (blue - 100) * (blue - 100);
+    const int squares =
+        (red - 100) * (red - 100) + (green - 100) * (green - 100) + (blue - 100) * (blue - 100);
     EXPECT_NEAR(std::sqrt(squares), std::sqrt(50 * 50 + 10 * 10 + 40 * 40), 2);
     bluer = bluer || blue > 130;
   }
   EXPECT_TRUE(bluer);
-  for (const auto& [red, green, blue] : ViewsOf({70, 70, 70})) EXPECT_TRUE(red == 70 && green == 70 && blue == 70);
+  for (const auto& [red, green, blue] : ViewsOf({70, 70, 70}))
+    EXPECT_TRUE(red == 70 && green == 70 && blue == 70);
 }
 
 TEST_F(ColourViewsTest, GreyTakesTheColourFromAsManyAsItIsTold) {
   options_.grey = 1;
-  for (const auto& [red, green, blue] : ViewsOf({120, 100, 80})) EXPECT_TRUE(red == 100 && green == 100 && blue == 100);
+  for (const auto& [red, green, blue] : ViewsOf({120, 100, 80}))
+    EXPECT_TRUE(red == 100 && green == 100 && blue == 100);
   options_.grey = 0.5;
   std::size_t grey = 0;
   for (const auto& [red, green, blue] : ViewsOf({120, 100, 80})) grey += red == blue;
