@@ -21,7 +21,7 @@ usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--second
   --accelerator xrt
                 lis and radio only: the kernels' RTL computes, simulated on a software device under the real
                 XRT, with four users or emitters and five slots a second; needs a machine that can build the RTL
-  --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz
+  --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
   --encoding E  federation only: how updates travel: float32 (default), float16, int12 or int8

@@ -13,6 +13,7 @@
 #include "aggregator/room_config.h"
 #include "core/config/config_address.h"
 #include "core/estimate/categorical.h"
+#include "core/learning/fitted_images.h"
 #include "core/truth/truth.h"
 
 namespace tributary::aggregator {
@@ -218,13 +219,7 @@ learning::EvaluationFiles ReadEvaluation(const config::ConfigSection& section) {
                "idx file; required where the images are one. The classes of a folder are its folders");
   section.Read("test_images", files.test_images, "\"\": every other image of the above");
   section.Read("test_labels", files.test_labels, "idx file; needed where the test images are one");
-  constexpr nn::TrainingLimit kSide = nn::kImageSideLimit;
-  section.Read("image_side", files.fitted.side,
-               {static_cast<std::int64_t>(kSide.least), static_cast<std::int64_t>(kSide.most)},
-               "pixels: the square in the middle of each picture of a folder is scaled to this");
-  bool colour = false;
-  section.Read("image_colour", colour, "the pictures of a folder keep their colour");
-  if (colour) files.fitted.channels = nn::ImageShape::kColour;
+  files.fitted = learning::ReadFittedImages(section);
   section.Read("max_images", files.max_images, {0, 1 << 30}, "of each set; 0: all");
   for (std::string* named : {&files.images, &files.labels, &files.test_images, &files.test_labels}) {
     if (*named != "glyphs") *named = section.File(*named);

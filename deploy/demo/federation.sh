@@ -24,6 +24,9 @@ split=(dirichlet 0.5 1) # kind, alpha, seed
 
 # --- The images ---
 
+side=28
+input_channels=1
+
 pick() { # the first of these files that exists
   local file
   for file; do [ ! -r "$file" ] || { realpath "$file"; return; }; done
@@ -31,17 +34,21 @@ pick() { # the first of these files that exists
 if [ -z "$data" ] && [ -n "${TRIBUTARY_DATA_DIR:-}" ]; then data=$TRIBUTARY_DATA_DIR/kmnist; fi
 if [ -z "$data" ] && [ -d ../shared/data/kmnist ]; then data=../shared/data/kmnist; fi
 if [ -n "$data" ]; then
-  images=$(pick "$data"/train-first*-images-idx3-ubyte.gz "$data"/train-images-idx3-ubyte{.gz,})
+  images=$(pick "$data"/train-first*-images-idx3-ubyte.gz "$data"/train-images-idx{3,4}-ubyte{.gz,})
   labels=$(pick "$data"/train-first*-labels-idx1-ubyte.gz "$data"/train-labels-idx1-ubyte{.gz,})
-  test_images=$(pick "$data"/t10k-images-idx3-ubyte{.gz,})
+  test_images=$(pick "$data"/t10k-images-idx{3,4}-ubyte{.gz,})
   test_labels=$(pick "$data"/t10k-labels-idx1-ubyte{.gz,})
   for file in "$images" "$labels" "$test_images" "$test_labels"; do
     [ -n "$file" ] || {
-      echo "demo: $data has no train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (.gz or not)" >&2
+      echo "demo: $data has no train-images-idx3-ubyte (of colour images idx4), train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (.gz or not)" >&2
       exit 66
     }
   done
   set_name=$(basename "$(realpath "$data")")
+  # Byte 3 is the number of dimensions, of which the fourth is the channels; bytes 8 to 11 are the side.
+  mapfile -t header < <(zcat -f "$images" 2>/dev/null | head -c 12 | od -An -v -tu1 -w1)
+  side=$((header[10] * 256 + header[11]))
+  [ "$((header[3]))" != 4 ] || input_channels=3
   judge=(--images "$images" --labels "$labels" --test-images "$test_images" --test-labels "$test_labels")
   node_images="images = \"$images\"
 labels = \"$labels\""
@@ -91,6 +98,8 @@ deadline_s = 120.0
 [strategy]
 kind = "fedavg"
 [encoder]
+side = $side
+input_channels = $input_channels
 grid = $grid
 [client]
 encoding = "$encoding"

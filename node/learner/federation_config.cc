@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/images/image_set.h"
-#include "core/nn/encoder/training_limits.h"
+#include "core/learning/fitted_images.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -48,13 +48,7 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   } else {
     config.images = section.File(config.images);
   }
-  constexpr nn::TrainingLimit kSide = nn::kImageSideLimit;
-  section.Read("image_side", config.fitted.side,
-               {static_cast<std::int64_t>(kSide.least), static_cast<std::int64_t>(kSide.most)},
-               "pixels: the square in the middle of each picture of a folder is scaled to this");
-  bool colour = false;
-  section.Read("image_colour", colour, "the pictures of a folder keep their colour");
-  if (colour) config.fitted.channels = nn::ImageShape::kColour;
+  config.fitted = learning::ReadFittedImages(section);
   section.Choose("split", split.kind, {"iid", "shard", "dirichlet"}, "how nodes share one file");
   section.Read("alpha", split.concentration, {1e-3, 1e6}, "concentration of the Dirichlet split");
   section.Read("shards", split.nodes, {1, kMaxNodes}, "how many nodes share the file");
