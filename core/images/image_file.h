@@ -12,7 +12,7 @@
 
 namespace tributary::images {
 
-// Of a picture as it is in its file; more is refused before it is unpacked.
+// Limits for a picture as it is in its file; more is refused before it is unpacked.
 inline constexpr std::size_t kMaxPictureSide = 16'384;
 inline constexpr std::size_t kMaxPicturePixels = std::size_t{1} << 26;
 

@@ -48,7 +48,7 @@ struct ViewDraw {
 };
 
 // What a colour's distance from its grey (the mean of its channels) becomes: a turn around the axis of the
-// greys, times the saturation. Of the 3 × 3 matrix only a row: the others are its rotations.
+// greys, times the saturation. A row of the 3 × 3 matrix is enough: the others are its rotations.
 std::array<float, ImageShape::kColour> ColourRow(const ViewDraw& draw) {
   const double cosine = draw.saturation * std::cos(draw.hue);
   const double sine = draw.saturation * std::sin(draw.hue) / std::numbers::sqrt3;
