@@ -108,7 +108,10 @@ const SlotTally& GaussianFusion::Fuse(std::span<SlotInput> inputs, estimate::Fus
   } else {
     FuseEach<3>(inputs, out);
   }
-  if (calibration_) calibration_->Look(out.epoch, inputs, rows_);
+  if (calibration_) {
+    calibration_->Widen(out.cholesky);
+    calibration_->Look(out.epoch, inputs, rows_);
+  }
   for (SlotInput& input : inputs) input.fused_before = true;
   return tally_;
 }

@@ -48,6 +48,11 @@ void SiteCalibration::Correct(std::size_t leaf, estimate::TuplePlanes& tuples) c
   sources_->state(leaf).correction.Apply(tuples);
 }
 
+void SiteCalibration::Widen(std::span<float> cholesky) const {
+  if (tuning_.mode != CalibrationMode::kCorrect) return;
+  estimate::WidenFactors(static_cast<float>(sources_->CommonVariance()), cholesky);
+}
+
 void SiteCalibration::Look(estimate::Epoch epoch, std::span<const SlotInput> inputs, const SlotRows& rows) {
   if (!sources_ || inputs.size() < 2) return;
   const bool forward = looked_ && epoch >= last_look_;

@@ -35,6 +35,9 @@ class SiteCalibration {
   // Corrects tuples of one leaf, if the site does.
   void Correct(std::size_t leaf, estimate::TuplePlanes& tuples) const;
 
+  // Adds to fused tuples [n × 3: l11, l21, l22] what all sources may have in common, if the site corrects.
+  void Widen(std::span<float> cholesky) const;
+
   // Call for every slot that is fused; `rows` are those of the inputs.
   void Look(estimate::Epoch epoch, std::span<const SlotInput> inputs, const SlotRows& rows);
 

@@ -25,6 +25,9 @@ class SiteCalibrationTest : public FusionFixture {
     Start();
   }
 
+  // Of the last slot's first user.
+  double Deviation() const { return out_[0].cholesky[0]; }
+
   // One slot in a tenth of a second; returns the mean x of the first user.
   double Fuse(int slots) {
     double x = 0;
@@ -67,6 +70,27 @@ TEST_F(SiteCalibrationTest, CorrectsASourceThatIsOff) {
   // They must come together: what all four share is not observable.
   EXPECT_NEAR(north.shift_m[0] - east.shift_m[0], 0.2, 0.04);
   EXPECT_GT(east.observations, 1000);
+}
+
+TEST_F(SiteCalibrationTest, AFusedTupleCarriesTheShiftThatAllMayHaveInCommon) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(600);
+  const double corrected = Deviation();
+  FusionTuning tuning = site_.tuning;
+  tuning.calibration.mode = CalibrationMode::kObserve;
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  Fuse(1);
+  const double claimed = 2 * Deviation();  // of each of four tuples
+  double information = 0, sum = 0, squares = 0;
+  for (const auto& [name, handle] : handles_) {
+    const LeafCalibration leaf = Of(name);
+    information += 1 / std::pow(leaf.scale * claimed, 2);
+    sum += leaf.shift_m[0];
+    squares += std::pow(leaf.shift_m[0], 2) + std::pow(leaf.shift_m[1], 2);
+  }
+  const double apart = (squares - sum * sum / 4) / 6;
+  EXPECT_NEAR(apart, 0.005, 0.001) << "one of four is off by 20 cm along one axis";
+  EXPECT_NEAR(corrected * corrected, 1 / information + apart / 4, 0.02 * corrected * corrected);
 }
 
 TEST_F(SiteCalibrationTest, ObservesWithoutChangingWhatIsFused) {

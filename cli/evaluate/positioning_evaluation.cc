@@ -137,7 +137,7 @@ absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningN
       for (std::size_t p = 0; p < kPanels; ++p) {
         estimates.push_back(calibration.state(p).correction.Apply(panels.TupleOf(p, i)));
         ASSIGN_OR_RETURN(const auto fused, estimate::Conflate<2>(estimates));
-        errors[p].Add(fused, {user.x, user.y});
+        errors[p].Add(options.calibrated ? calibration.WithCommon(fused) : fused, {user.x, user.y});
       }
     }
   }

@@ -24,6 +24,8 @@ constexpr double kLargestSquare = 100;
 constexpr double kPriorRedundancy = 20;
 // The part of the way to the new scale that Solve goes: the scales of all sources depend on each other.
 constexpr double kScaleStep = 0.3;
+// A scale below 1 is followed so far: what sources agree on may be an error of all.
+constexpr double kTrustInAgreement = 0.75;
 // What Solve leaves of the sums behind the scales: they are of the scales of their time.
 constexpr double kKeptForScale = 0.5;
 // How often the weights follow the conflation that they give: enough for three that agree to outvote one.
@@ -182,11 +184,33 @@ void SourceCalibration::Solve() {
     const double ratio = (source.squares + kPriorRedundancy) / (source.redundancy + kPriorRedundancy);
     double& scale = source.state.correction.scale;
     const double before = scale;
-    scale = std::clamp(scale * std::pow(ratio, kScaleStep / 2), kLeastScale, kMostScale);
+    const double step = std::pow(scale * std::sqrt(ratio) / source.agreed, kScaleStep);
+    source.agreed = std::clamp(source.agreed * step, kLeastScale, kMostScale);
+    scale = source.agreed < 1 ? std::pow(source.agreed, kTrustInAgreement) : source.agreed;
     source.squares *= kKeptForScale * (before * before) / (scale * scale);
     source.redundancy *= kKeptForScale;
   }
   SolveMounting();
+}
+
+double SourceCalibration::CommonVariance() const {
+  Vector<2> sum = Vector<2>::Zero();
+  double squares = 0, seen = 0;
+  for (const Source& source : sources_) {
+    if (source.state.observations <= 0) continue;
+    sum += source.state.correction.shift;
+    squares += source.state.correction.shift.squaredNorm();
+    seen += 1;
+  }
+  if (seen < 2) return 0;
+  const double variance = (squares - sum.squaredNorm() / seen) / (2 * (seen - 1));  // of one source's shift
+  return std::max(variance, 0.0) / seen;
+}
+
+Gaussian<2> SourceCalibration::WithCommon(const Gaussian<2>& fused) const {
+  const Matrix<2> own = fused.cholesky * fused.cholesky.transpose();
+  const Eigen::LLT<Matrix<2>> wider(own + CommonVariance() * Matrix<2>::Identity());
+  return {fused.mean, wider.matrixL()};
 }
 
 void SourceCalibration::SolveMounting() {

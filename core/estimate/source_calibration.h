@@ -41,13 +41,12 @@ struct CalibrationState {
 // Every tuple is compared with the conflation of all tuples of its subject:
 //
 // - The scale is a variance component [Foerstner79]: the sum of squared normalised residuals divided by what
-// it
-//   should be, D − tr(Λᵢ·Σ) a tuple, with Σ the conflation's covariance. Residuals are bounded, so an outlier
-//   does not dominate.
+//   it should be, D − tr(Λᵢ·Σ) a tuple, with Σ the conflation's covariance. Residuals are bounded, so an
+//   outlier does not dominate. Errors that sources share are in no residual: agreement says less than
+//   disagreement, so a scale below 1 is followed three quarters of the way, in its logarithm.
 // - Shifts and turns of all sources together minimise the residuals and their own squares in units of the
-// prior. A
-//   shift or turn of the whole site is in no residual: there the prior alone decides. Tuples far off weigh
-//   less, as by Student's t [Lange89].
+//   prior. A shift or turn of the whole site is in no residual: there the prior alone decides. Tuples far off
+//   weigh less, as by Student's t [Lange89].
 //
 // Both forget: older observations count less. The cost of an observation grows with the square of the
 // subject's sources, which are at most kMostSources; that of Solve with their third power.
@@ -77,6 +76,13 @@ class SourceCalibration {
 
   const CalibrationState& state(std::size_t source) const { return sources_[source].state; }
 
+  // Variance of the shift that all sources have in common, m² along each axis: it is in no residual, but
+  // sources that are off by different shifts are as likely off by a common one. Nothing averages it away, so
+  // it belongs to the conflation and not to its tuples.
+  double CommonVariance() const;
+  // The conflation with that variance.
+  Gaussian<2> WithCommon(const Gaussian<2>& fused) const;
+
  private:
   // One tuple of a subject among the others.
   struct Part {
@@ -89,6 +95,7 @@ class SourceCalibration {
 
   struct Source {
     CalibrationState state;
+    double agreed = 1;      // the scale that the residuals ask for
     double squares = 0;     // bounded squared residuals
     double redundancy = 0;  // what they should come to
     double expected = 0;    // the same, as long as the mounting's observations count

@@ -156,5 +156,18 @@ bool ValidTuples(std::size_t dimension, std::span<const float> means, std::span<
   return valid;
 }
 
+void WidenFactors(float variance, std::span<float> cholesky) {
+  if (variance <= 0) return;
+  for (std::size_t i = 0; i + 2 < cholesky.size(); i += 3) {
+    const float l11 = cholesky[i], l21 = cholesky[i + 1], l22 = cholesky[i + 2];
+    const float wider = std::hypot(l11, std::sqrt(variance));
+    const float below = l21 * (l11 / wider);
+    cholesky[i] = wider;
+    cholesky[i + 1] = below;
+    // l21² + l22² + variance − below², without the difference of large numbers: l21² (1 − (l11 / wider)²).
+    cholesky[i + 2] = std::sqrt(l22 * l22 + variance * (1 + l21 / wider * (l21 / wider)));
+  }
+}
+
 }  // namespace tributary::estimate
 #endif  // HWY_ONCE

@@ -60,4 +60,7 @@ class TuplePlanes {
 // order, any dimension from 1 to 3.
 bool ValidTuples(std::size_t dimension, std::span<const float> means, std::span<const float> cholesky);
 
+// Adds `variance` along both axes to the n covariances of these lower factors [n × 3: l11, l21, l22].
+void WidenFactors(float variance, std::span<float> cholesky);
+
 }  // namespace tributary::estimate
