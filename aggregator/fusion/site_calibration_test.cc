@@ -25,7 +25,7 @@ class SiteCalibrationTest : public FusionFixture {
     Start();
   }
 
-  // Of the last slot's first user.
+  // What the last slot says of its first user, along x.
   double Deviation() const { return out_[0].cholesky[0]; }
 
   // One slot in a tenth of a second; returns the mean x of the first user.
