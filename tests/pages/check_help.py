@@ -30,9 +30,9 @@ NOT_RUN = (
     (re.compile(r"tributary (backup|restore) "), "needs a store or a node's files, which the tests of backups have"),
     (re.compile(r"ranges\.csv"), "needs TRIBUTARY_DATA_DIR, which the tests of the commands use"),
 )
-# These measure for long, and `load` ends with 1 if a busy machine loses a tuple: they pass if they still run
-# after this time.
-MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d)")
+# These train or measure for long, and `load` ends with 1 if a busy machine loses a tuple: they pass if they still run
+# after this time. A fault in what they are given is said before.
+MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d|train self_supervised|evaluate .*--conditions)")
 MEASURE_S = 4
 
 AGGREGATOR = """
@@ -98,6 +98,7 @@ class Laboratory:
         for name in ("train", "t10k"):
             namespace.images(self.tree / f"{name}-images-idx3-ubyte.gz", 200)
             namespace.labels(self.tree / f"{name}-labels-idx1-ubyte.gz", 200)
+        namespace.pictures(self.tree / "pictures", 40)
         write_npy(self.tree / "panel.npy", 4, 1024)
         write_npy(self.tree / "bursts.npy", 4, 2, 128)
         (self.tree / "estimates.jsonl").write_text(json.dumps(ESTIMATE) + "\n")

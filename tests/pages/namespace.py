@@ -6,6 +6,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import zlib
 
 # Addresses and names of machines on the pages.
 ADDRESSES = ("10.0.0.1",)
@@ -54,6 +55,18 @@ def images(path, count):
                 bright = top <= row < top + 8 and left <= column < left + 9
                 pixels.append(200 + image % 50 if bright else row * column % 16)
     path.write_bytes(gzip.compress(struct.pack(">4I", 0x803, count, 28, 28) + bytes(pixels)))
+
+
+def pictures(folder, count):
+    """PNG files of 40 × 30 pixels in colour, two classes of them."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    for i in range(count):
+        rows = b"".join(b"\0" + b"".join(bytes((3 * x + i, 5 * y, 40 * (i % 2))) for x in range(40)) for y in range(30))
+        file = folder / f"class{i % 2}" / f"{i}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", 40, 30, 8, 2, 0, 0, 0))
+                         + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def labels(path, count):
