@@ -9,6 +9,12 @@ if(MOLD_PROGRAM AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# A board computes the bits of a PC. The baseline of amd64 has no fused multiply-add; arm64 has, and GCC would use it wherever a
+# product meets a sum. Vector code says itself where it fuses.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  add_compile_options(-ffp-contract=off)
+endif()
+
 add_library(tributary_options INTERFACE)
 target_include_directories(tributary_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(tributary_options INTERFACE fmt::fmt)

@@ -156,8 +156,11 @@ def run_examples(root, bin_folder):
             laboratory.prepare(line)
             # timeout ends with 124 if it had to end the command.
             unit = f"timeout -s INT {MEASURE_S} {line} || [ $? -eq 124 ]" if MEASURES.match(line) else line
+            began = time.monotonic()
             laboratory.reader.run(unit)
             ran += 1
+            if time.monotonic() - began > 2 * MEASURE_S:
+                print(f"{time.monotonic() - began:.0f} s: {line}")
         except session.Fault as fault:
             faults.append(f"{' '.join(words)} --help: `{line}` {fault}")
     faults += laboratory.reader.close()
