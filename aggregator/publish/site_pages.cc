@@ -70,6 +70,25 @@ v1::SourceCalibration CalibrationMessage(const fusion::LeafCalibration& from) {
   return message;
 }
 
+v1::CalibrationMode ModeMessage(const fusion::FusionEngine& engine) {
+  if (engine.config().dimension != 2) return v1::CALIBRATION_MODE_UNSPECIFIED;
+  switch (engine.calibration_mode()) {
+    case fusion::CalibrationMode::kOff:
+      return v1::CALIBRATION_MODE_OFF;
+    case fusion::CalibrationMode::kObserve:
+      return v1::CALIBRATION_MODE_OBSERVE;
+    case fusion::CalibrationMode::kCorrect:
+      return v1::CALIBRATION_MODE_CORRECT;
+  }
+  return v1::CALIBRATION_MODE_UNSPECIFIED;
+}
+
+void SetBand(const estimate::ConsistencyBand& from, v1::ConsistencyBand& to) {
+  to.set_low(from.low);
+  to.set_high(from.high);
+  to.set_tuples(from.tuples);
+}
+
 v1::Site SiteMessage(const Site& from) {
   const fusion::FusionEngine& engine = from.engine();
   const fusion::SiteConfig& config = engine.config();
@@ -79,6 +98,7 @@ v1::Site SiteMessage(const Site& from) {
   site.set_has_truth(static_cast<bool>(account->truth));
   site.set_name(config.name);
   site.set_dimension(config.dimension);
+  site.set_calibration(ModeMessage(engine));
   site.mutable_classes()->Assign(config.classes.begin(), config.classes.end());
   site.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
   SetCounters(engine.counters(), *site.mutable_counters());
@@ -90,6 +110,7 @@ v1::Site SiteMessage(const Site& from) {
     source.set_gated_tuples(each.tuples_gated);
     source.set_last_epoch(each.last_epoch);
     source.set_consistency(each.consistency);
+    if (each.consistency_band) SetBand(*each.consistency_band, *source.mutable_consistency_band());
     if (each.calibration) *source.mutable_calibration() = CalibrationMessage(*each.calibration);
   }
   for (const fusion::LeafStatus& each : engine.leaves()) {

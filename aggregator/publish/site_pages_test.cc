@@ -109,6 +109,38 @@ TEST_F(SitePagesTest, APlanIsThereOnceTheConfigurationHasOne) {
   EXPECT_EQ(Page("hall/room").status, 404) << "a reload took it away";
 }
 
+TEST_F(SitePagesTest, SaysWithinWhichBandAConsistentSourceLies) {
+  Publish({1, -1});
+  for (const json& source : List("")["sites"][0]["sources"]) {
+    const json& band = source["consistency_band"];
+    EXPECT_EQ(band["tuples"], 2) << source;
+    EXPECT_LT(band["low"], 1);
+    EXPECT_GT(band["high"], 1);
+  }
+  site_.name = "band";
+  site_.dimension = 0;
+  site_.classes = {"a", "b"};
+  state_.sites.Add(*fusion::FusionEngine::Create(site_), "", metrics_);
+  for (const json& source : List("after_site=attic")["sites"][0]["sources"]) {
+    EXPECT_FALSE(source.contains("consistency_band")) << "a surprise is no chi-square variable";
+  }
+}
+
+TEST_F(SitePagesTest, SaysWhetherTheSourcesJudgeEachOther) {
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_OFF");
+  fusion::FusionTuning tuning = site_.tuning;
+  tuning.calibration.mode = fusion::CalibrationMode::kCorrect;
+  ASSERT_TRUE(hall_->engine().Reconfigure(tuning).ok());
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_CORRECT");
+  tuning.calibration.mode = fusion::CalibrationMode::kObserve;
+  ASSERT_TRUE(hall_->engine().Reconfigure(tuning).ok());
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_OBSERVE");
+  site_.name = "line";
+  site_.dimension = 1;
+  state_.sites.Add(*fusion::FusionEngine::Create(site_), "", metrics_);
+  EXPECT_EQ(List("after_site=attic")["sites"][0]["calibration"], "CALIBRATION_MODE_UNSPECIFIED");
+}
+
 TEST_F(SitePagesTest, NamesThePagesOfASite) {
   EXPECT_EQ(Page("cellar").status, 404);
   EXPECT_EQ(Page("cellar/room").status, 404);
