@@ -49,7 +49,7 @@ class ConsistencyMonitor {
     return average.weight > 0 ? average.sum / average.weight : 0;
   }
 
-  // Of innovations, not of surprises. Nothing before the first measurement.
+  // Only where innovations are added, not surprises. Nothing before the first measurement.
   std::optional<estimate::ConsistencyBand> Band(std::uint32_t source) const {
     const Average average = source < averages_.size() ? averages_[source] : Average();
     if (average.weight <= 0) return std::nullopt;
