@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Site } from '../api/types';
+import type { SimulatedBurst, Site } from '../api/types';
+import { pathOf, pointsOf, REACH } from './burst';
 import { modeOf, needsOf } from './calibration';
 import { ellipseOf } from './ellipse';
 import { figuresOf } from './figures';
@@ -151,6 +152,14 @@ test('a calibration has words, and its mode', () => {
   expect(needs[1]!.words).toMatch(/Too few/);
   room.sources[2]!.calibration = { ...calibration, turn_deg: 'NaN' as unknown as number, scale: Infinity };
   expect(needsOf(room)[0]).toMatchObject({ turn: '–', scale: '–' });
+});
+
+test('a burst is a picture of finite points within reach', () => {
+  const burst = { in_phase: [1, -0.5, 9, 'NaN', 0], quadrature: [2, 0, -9, 0] } as unknown as SimulatedBurst;
+  const points = pointsOf(burst);
+  expect(points).toEqual([{ x: 1, y: -2 }, { x: -0.5, y: -0 }, { x: REACH, y: REACH }]);
+  expect(pathOf(points)).toBe('M1.000 -2.000L-0.500 0.000L3.000 3.000');
+  expect(pathOf([])).toBe('');
 });
 
 test('silence, gates, lost slots and refusals are said with their share', () => {
