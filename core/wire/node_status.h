@@ -10,8 +10,11 @@ namespace tributary::wire {
 
 inline constexpr std::size_t kMostSensors = 32;
 inline constexpr std::size_t kMostProblems = 16;
-inline constexpr std::size_t kMostChecks = 16;
+inline constexpr std::size_t kMostChecks = 8;
 inline constexpr std::size_t kMostStatusText = 256;  // bytes of each text
+
+// Version, bitstream and error; a name, a problem; check, what was found, remedy.
+inline constexpr std::size_t kMostStatusTexts = 3 + kMostSensors + kMostProblems + 3 * kMostChecks;
 
 // The most frames or bytes that a node is believed to count: the sum of all nodes fits into 64 bits.
 inline constexpr std::uint64_t kMostStatusCount = std::uint64_t{1} << 48;

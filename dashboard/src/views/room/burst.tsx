@@ -33,7 +33,7 @@ export function BurstPicture({ site, slot, subject }: { site: Site; slot: Slot; 
       </svg>
       <figcaption>
         <p>{problem !== '' ? problem : burst === undefined ? 'No burst yet.' : `${burst.modulation}, ${significant(real(burst.snr_db))} dB: I to the right, Q up.`}</p>
-        <label>Receiver <input type="number" min={0} max={65535} value={receiver} onChange={(event) => setReceiver(Math.max(0, Math.min(65535, Math.trunc(Number(event.currentTarget.value)) || 0)))} /></label>
+        <label>Receiver <input type="number" min={0} max={65535} value={receiver} onInput={(event) => setReceiver(Math.max(0, Math.min(65535, Math.trunc(Number(event.currentTarget.value)) || 0)))} /></label>
         <p class="hint">Made again from the simulation in <code>truth</code>. Nodes send probabilities, never samples.</p>
       </figcaption>
     </figure>
