@@ -104,7 +104,7 @@ checks::CheckReport Examine(DoctorOptions options) {
   }
   if (options.renews) report.lines.push_back(checks::CheckRenewal(options.connection.tls.certificate));
   if (options.data_folder.empty()) {
-    report.Ok("disk", "not checked: no --data, and neither a spool_dir nor a learner's state file");
+    report.Ok("disk", "not checked: no --data, and no state file of a learner; the spool is in memory");
   } else {
     report.lines.push_back(checks::CheckDisk(options.data_folder));
   }
