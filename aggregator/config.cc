@@ -125,24 +125,24 @@ void ReadClasses(const config::ConfigSection& site, fusion::SiteConfig& fusion) 
   fusion.dimension = 0;
 }
 
-truth::Truth ReadTruth(const config::ConfigSection& site, const fusion::SiteConfig& fusion) {
+void ReadTruth(const config::ConfigSection& site, const fusion::SiteConfig& fusion,
+               publish::SiteAccount& account) {
   std::string description;
   site.Read("truth", description,
             config::Hot("for simulated sources: room:seed=N or generator:seed=N,rate_hz=HZ, as "
                         "`tributary watch --truth` takes it. HTTP then gives true states to readers who "
-                        "ask; \"\": nobody knows them"));
-  if (description.empty()) return {};
+                        "ask, and the bursts of emitters; \"\": nobody knows them"));
+  if (description.empty()) return;
   absl::StatusOr<truth::Truth> truth = truth::Simulation(description);
-  if (!truth.ok()) {
-    site.Fault("truth", std::string(truth.status().message()));
-    return {};
-  }
+  absl::StatusOr<truth::Bursts> bursts = truth::SimulatedBursts(description);
+  if (!bursts.ok()) return site.Fault("truth", std::string(bursts.status().message()));
   const bool classes = !fusion.classes.empty();
   if (classes == description.starts_with("room")) {
     site.Fault("truth", classes ? "a site with classes has emitters: generator:…"
                                 : "a site with positions has users of a room: room:…");
   }
-  return *std::move(truth);
+  account.truth = *std::move(truth);
+  account.bursts = *std::move(bursts);
 }
 
 publish::SiteAccount ReadAccount(const config::ConfigSection& site, const fusion::SiteConfig& fusion) {
@@ -153,7 +153,7 @@ publish::SiteAccount ReadAccount(const config::ConfigSection& site, const fusion
     site.Fault("ready_sources",
                fmt::format("{}, but the site has {} sources", account.ready_sources, fusion.leaves.size()));
   }
-  account.truth = ReadTruth(site, fusion);
+  ReadTruth(site, fusion, account);
   account.room = ReadRoom(site, fusion.leaves);
   if (account.room) account.room->set_site(fusion.name);
   return account;

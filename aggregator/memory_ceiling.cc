@@ -13,6 +13,7 @@
 #include "aggregator/server/peer_shares.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/http/http_server.h"
+#include "core/wire/node_status.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -27,8 +28,9 @@ constexpr std::uint64_t kPlainConnection = 44 * kKiB;
 // A stream of tasks with 7 kB of metadata, of a node that waits: 29. The largest declaration is kept
 // twice: 9.
 constexpr std::uint64_t kCall = 40 * kKiB;
-// A node with a hello of some sources.
-constexpr std::uint64_t kNode = 4 * kKiB;
+// A node with a hello of some sources, and the longest that it may say of itself: each text is a string of
+// the heap, with its object and pointer.
+constexpr std::uint64_t kNode = 4 * kKiB + wire::kMostStatusTexts * (wire::kMostStatusText + 64);
 // The buffer of an HTTP connection. The answer that is being made, as messages and as text.
 constexpr std::uint64_t kHttpConnection = 64 * kKiB;  // with TLS as much as gRPC's
 constexpr std::uint64_t kHttpAnswer = 8 * kMiB;

@@ -14,8 +14,4 @@ namespace tributary::cli {
 std::vector<std::string> ExpiryWarnings(const ConnectionArguments& connection,
                                         const std::string& aggregator_pem, std::int64_t now_unix_s);
 
-// What to do about them.
-inline constexpr char kExpiryRemedy[] =
-    "Make a new one with `tributary certs` and copy it there; daemons take it without a restart";
-
 }  // namespace tributary::cli

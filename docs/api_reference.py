@@ -35,6 +35,11 @@ EVENT_PARAMETERS = (
      "also what the sources say of this subject; 503 beyond 8 such readers of a site"),
     ("truth", {"type": "boolean", "default": False}, "`true`: also where the subjects really are, if the site's `truth` says it"),
 )
+BURST_PARAMETERS = (
+    ("subject", {"type": "integer", "default": 1}, "the emitter; absent: 1"),
+    ("receiver", {"type": "integer", "default": 0}, "as `receiver` of the node's source, 0 to 65,535; absent: 0"),
+    ("epoch", {"type": "integer"}, "the slot; absent: the latest one"),
+)
 # Operation, path, message of the answer, parameters (or the message that has them), command that prints the same with
 # --json, meaning.
 ROUTES = (
@@ -46,6 +51,8 @@ ROUTES = (
     ("getFlow", "/api/v1/sites/{site}/flow", "SiteFlow", None, None, "Where the frames and tuples of a site went"),
     ("getSubjectsGeoJson", "/api/v1/sites/{site}/subjects.geojson", None, None, None,
      "The latest fused positions on Earth, as GeoJSON; 204 before the first, 404 unless `[site.room.origin]` is set"),
+    ("getBurst", "/api/v1/sites/{site}/burst", "SimulatedBurst", BURST_PARAMETERS, None,
+     "What a receiver hears of a simulated emitter; 204 before the first slot, 404 unless `truth` is a generator"),
     ("watchSlots", "/api/v1/events", "WatchResponse", EVENT_PARAMETERS, "tributary watch",
      "Server-sent events, each the latest fused slot"),
     ("listNodes", "/api/v1/nodes", "ListNodesResponse", "ListNodesRequest", "tributary status",

@@ -101,6 +101,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
         [&tls = *daemon->tls_](runtime::Reading& reading) { tls.Collect(reading); });
   }
   if (prepared.tls && daemon->config_.renewal.on) daemon->OpenRenewal();
+  daemon->checks_ = std::make_unique<SelfChecks>(daemon->config_, daemon->tls_, clock);
   // Before anything connects: a second node of the same configuration ends here, and the first goes on.
   if (!daemon->config_.http_listen.empty()) {
     RETURN_IF_ERROR(WithContext("http.listen", daemon->http_.Bind(daemon->config_.http_listen)));
@@ -234,10 +235,13 @@ void Daemon::Tick() {
   constexpr std::int64_t kStatusIntervalNs = 1'000'000'000;
   if (tls_ != nullptr) tls_->Poll();
   if (renewal_ != nullptr) renewal_->Tick();
+  checks_->Tick();
   if (uplink_ == nullptr || clock_.SteadyNs() < next_status_steady_ns_) return;
   next_status_steady_ns_ = clock_.SteadyNs() + kStatusIntervalNs;
-  uplink_->SayStatus(
-      SelfReport({.started_unix_ns = started_unix_ns_, .xclbin_uuid = xclbin_uuid_, .problems = Problems()}));
+  v1::NodeStatus status =
+      SelfReport({.started_unix_ns = started_unix_ns_, .xclbin_uuid = xclbin_uuid_, .problems = Problems()});
+  checks_->AddTo(status);
+  uplink_->SayStatus(std::move(status));
 }
 
 std::vector<std::string> Daemon::Problems() const {

@@ -20,6 +20,7 @@
 #include "node/panel/board_fusion.h"
 #include "node/panel/panel.h"
 #include "node/prepare.h"
+#include "node/self_checks.h"
 
 namespace tributary::node {
 
@@ -37,8 +38,8 @@ class Daemon {
   // SIGHUP: takes the files of TLS as they are now. Files that are at fault leave the certificates as they
   // were (LiveTls).
   void Reload(const NodeConfig& config);
-  // Call ten times a second: takes certificates whose files have changed, renews the one that expires, and
-  // tells the aggregator once a second how this node is.
+  // Call ten times a second: takes certificates whose files have changed, renews the one that expires,
+  // checks the machine, and tells the aggregator once a second how this node is.
   void Tick();
 
   // Every panel has ended, and there is no learner.
@@ -83,8 +84,9 @@ class Daemon {
   runtime::Metrics metrics_;
   std::shared_ptr<config::LiveTls> tls_;         // null: no TLS
   std::unique_ptr<CertificateRenewal> renewal_;  // null: off
-  std::unique_ptr<link::Uplink> uplink_;         // none without panels
-  std::unique_ptr<panel::BoardFusion> fusion_;   // none: every panel reports for itself
+  std::unique_ptr<SelfChecks> checks_;
+  std::unique_ptr<link::Uplink> uplink_;        // none without panels
+  std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<panel::Panel>> panels_;
   std::unique_ptr<learner::Learner> learner_;  // none without [federation]
   http::HttpServer http_;                      // last: its handlers read everything above

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "core/estimate/consistency.h"
 
 namespace tributary::fusion {
 
@@ -29,6 +32,7 @@ class ConsistencyMonitor {
     const double kept = std::max(0.0, 1 - static_cast<double>(count) / kWindowTuples);
     average.sum = kept * average.sum + sum / dimension_;
     average.weight = kept * average.weight + static_cast<double>(count);
+    average.squared_weights = kept * kept * average.squared_weights + static_cast<double>(count);
   }
 
   // A squared innovation's contribution to the sum.
@@ -45,13 +49,21 @@ class ConsistencyMonitor {
     return average.weight > 0 ? average.sum / average.weight : 0;
   }
 
+  // Only where innovations are added, not surprises. Nothing before the first measurement.
+  std::optional<estimate::ConsistencyBand> Band(std::uint32_t source) const {
+    const Average average = source < averages_.size() ? averages_[source] : Average();
+    if (average.weight <= 0) return std::nullopt;
+    return estimate::ConsistencyBandOf(dimension_, average.weight * average.weight / average.squared_weights);
+  }
+
  private:
   struct Average {
     double sum = 0;
     double weight = 0;
+    double squared_weights = 0;
   };
 
-  const double dimension_;
+  const std::uint32_t dimension_;
   const double largest_;
   std::vector<Average> averages_;  // by source
 };

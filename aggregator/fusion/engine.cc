@@ -338,10 +338,16 @@ std::vector<SourceStatus> FusionEngine::sources() const {
   for (SourceHandle handle = 0; handle < sources_.size(); ++handle) {
     all.push_back(sources_[handle].status);
     all.back().consistency = fusion_->consistency(handle);
+    all.back().consistency_band = fusion_->BandOf(handle);
     const std::vector<std::uint16_t>& leaves = sources_[handle].leaf_indices;
     if (leaves.size() == 1) all.back().calibration = fusion_->CalibrationOf(leaves.front());
   }
   return all;
+}
+
+CalibrationMode FusionEngine::calibration_mode() const {
+  const runtime::MutexLock lock(mutex_);
+  return tuning_.calibration.mode;
 }
 
 std::vector<LeafStatus> FusionEngine::leaves() const {

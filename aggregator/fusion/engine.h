@@ -120,6 +120,8 @@ class FusionEngine {
   std::uint64_t OpenTuples() const;
   std::vector<SourceStatus> sources() const;  // by handle
   std::vector<LeafStatus> leaves() const;     // in the order of SiteConfig::leaves
+  // Without effect unless the dimension is 2.
+  CalibrationMode calibration_mode() const;
 
  private:
   explicit FusionEngine(SiteConfig config);

@@ -34,6 +34,9 @@ class GaussianFusion final : public SlotFusion {
     return calibration_->Of(leaf);
   }
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
+  std::optional<estimate::ConsistencyBand> BandOf(std::uint32_t source) const override {
+    return monitor_.Band(source);
+  }
   void Forget(std::uint32_t source) override { monitor_.Forget(source); }
 
  private:

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/consistency.h"
 #include "core/estimate/slot_length.h"
 
 namespace tributary::fusion {
@@ -91,6 +92,8 @@ struct SourceStatus {
   // dimension, or of the surprise: about 1 for a consistent source, larger for one that claims too much or
   // drifts. 0 until measured.
   double consistency = 0;
+  // Nothing until measured, and for classes.
+  std::optional<estimate::ConsistencyBand> consistency_band = {};
   // Nothing unless the source is one leaf and the site calibrates.
   std::optional<LeafCalibration> calibration = {};
 };

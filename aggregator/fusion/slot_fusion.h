@@ -81,6 +81,8 @@ class SlotFusion {
   virtual std::optional<LeafCalibration> CalibrationOf(std::size_t) const { return std::nullopt; }
   // As SourceStatus::consistency.
   virtual double consistency(std::uint32_t source) const = 0;
+  // As SourceStatus::consistency_band.
+  virtual std::optional<estimate::ConsistencyBand> BandOf(std::uint32_t) const { return std::nullopt; }
   // The number now belongs to another source.
   virtual void Forget(std::uint32_t source) = 0;
 };

@@ -178,12 +178,20 @@ TEST_F(GateTest, ConsistentSourcesMeasureAboutOne) {
   Run(0);
   // 1,000 tuples: the mean of NIS/2 has a deviation of 1/√1000.
   for (const auto& [name, handle] : handles_) EXPECT_NEAR(ConsistencyOf(name), 1, 0.13) << name;
+  for (const SourceStatus& source : engine_->sources()) {
+    ASSERT_TRUE(source.consistency_band.has_value()) << source.name;
+    // All 1,000 tuples, of which the oldest count by a fifth less.
+    EXPECT_NEAR(source.consistency_band->tuples, 1000, 10);
+    EXPECT_GT(source.consistency, source.consistency_band->low) << source.name;
+    EXPECT_LT(source.consistency, source.consistency_band->high) << source.name;
+  }
 }
 
 TEST_F(GateTest, ADriftingSourceIsVisible) {
   Run(3);
   // ν = 3 deviations on both axes, S = (1 + 1/3)σ²: 1 + 9·2 / (4/3) / 2 = 7.75.
   EXPECT_NEAR(ConsistencyOf("west"), 7.75, 0.8);
+  EXPECT_LT(engine_->sources()[handles_.at("west")].consistency_band->high, 1.2);
   EXPECT_LT(ConsistencyOf("north"), 3);
 }
 

@@ -14,6 +14,9 @@ namespace tributary::publish {
 // GET /api/v1/sites/{site}/flow            SiteFlow: where its frames and tuples went
 // GET /api/v1/sites/{site}/subjects.geojson  the latest fused positions on Earth; 204 none yet, 404 the plan
 //                                          has no origin
+// GET /api/v1/sites/{site}/burst?subject=&receiver=&epoch=
+//                                          SimulatedBurst: what a receiver hears of an emitter; 204 no slot
+//                                          yet, 404 its truth is no generator
 // GET /api/v1/nodes?site=&after_site=&after_node=&limit=
 //                                          ListNodesResponse: who reports, who learns; 404 unknown site
 // GET /api/v1/events?site=&rate_hz=&subjects=&contributions=&truth=

@@ -27,6 +27,7 @@ namespace tributary::publish {
 struct SiteAccount {
   std::optional<v1::Room> room;   // its plan
   truth::Truth truth;             // empty: nobody knows
+  truth::Bursts bursts = {};      // empty: its sources are no simulated emitters
   std::size_t ready_sources = 1;  // /readyz?site= answers 200 from so many present ones on; 0: all
 };
 

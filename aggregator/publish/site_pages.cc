@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "aggregator/publish/geojson.h"
 #include "aggregator/publish/site_flow.h"
 #include "core/http/query.h"
+#include "core/radio/burst.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
 #include "tributary/v1/fleet.pb.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr std::uint64_t kDefaultPage = 100;
 constexpr std::uint64_t kLargestPage = 1'000;
+constexpr std::uint64_t kLargestReceiver = 65'535;  // as [panel.source] receiver
 constexpr const char* kJson = "application/json";
 
 http::HttpResponse Print(const google::protobuf::Message& message) {
@@ -70,6 +73,25 @@ v1::SourceCalibration CalibrationMessage(const fusion::LeafCalibration& from) {
   return message;
 }
 
+v1::CalibrationMode ModeMessage(const fusion::FusionEngine& engine) {
+  if (engine.config().dimension != 2) return v1::CALIBRATION_MODE_UNSPECIFIED;
+  switch (engine.calibration_mode()) {
+    case fusion::CalibrationMode::kOff:
+      return v1::CALIBRATION_MODE_OFF;
+    case fusion::CalibrationMode::kObserve:
+      return v1::CALIBRATION_MODE_OBSERVE;
+    case fusion::CalibrationMode::kCorrect:
+      return v1::CALIBRATION_MODE_CORRECT;
+  }
+  return v1::CALIBRATION_MODE_UNSPECIFIED;
+}
+
+void SetBand(const estimate::ConsistencyBand& from, v1::ConsistencyBand& to) {
+  to.set_low(from.low);
+  to.set_high(from.high);
+  to.set_tuples(from.tuples);
+}
+
 v1::Site SiteMessage(const Site& from) {
   const fusion::FusionEngine& engine = from.engine();
   const fusion::SiteConfig& config = engine.config();
@@ -79,6 +101,7 @@ v1::Site SiteMessage(const Site& from) {
   site.set_has_truth(static_cast<bool>(account->truth));
   site.set_name(config.name);
   site.set_dimension(config.dimension);
+  site.set_calibration(ModeMessage(engine));
   site.mutable_classes()->Assign(config.classes.begin(), config.classes.end());
   site.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
   SetCounters(engine.counters(), *site.mutable_counters());
@@ -90,6 +113,7 @@ v1::Site SiteMessage(const Site& from) {
     source.set_gated_tuples(each.tuples_gated);
     source.set_last_epoch(each.last_epoch);
     source.set_consistency(each.consistency);
+    if (each.consistency_band) SetBand(*each.consistency_band, *source.mutable_consistency_band());
     if (each.calibration) *source.mutable_calibration() = CalibrationMessage(*each.calibration);
   }
   for (const fusion::LeafStatus& each : engine.leaves()) {
@@ -107,18 +131,18 @@ http::HttpResponse LatestSlot(const AggregatorState&, const Site& site) {
   return Print(wire::SlotMessage(site.description(), latest->slot, latest->skipped));
 }
 
-http::HttpResponse Plan(const AggregatorState&, const Site& site) {
+http::HttpResponse Plan(const AggregatorState&, const Site& site, const http::HttpRequest&) {
   const std::shared_ptr<const SiteAccount> account = site.account();
   if (account->room) return Print(*account->room);
   return NotThere(
       fmt::format("site \"{}\" has no plan: set [site.room] in the aggregator's configuration", site.name()));
 }
 
-http::HttpResponse Flow(const AggregatorState& state, const Site& site) {
+http::HttpResponse Flow(const AggregatorState& state, const Site& site, const http::HttpRequest&) {
   return Print(FlowOf(site, state.fleet));
 }
 
-http::HttpResponse SubjectsOnEarth(const AggregatorState&, const Site& site) {
+http::HttpResponse SubjectsOnEarth(const AggregatorState&, const Site& site, const http::HttpRequest&) {
   const std::shared_ptr<const SiteAccount> account = site.account();
   if (!account->room || !account->room->has_origin()) {
     return NotThere(
@@ -137,12 +161,50 @@ http::HttpResponse SubjectsOnEarth(const AggregatorState&, const Site& site) {
   return response;
 }
 
+// ?subject=&receiver=&epoch=; without an epoch the latest slot.
+http::HttpResponse Burst(const AggregatorState&, const Site& site, const http::HttpRequest& request) {
+  const std::shared_ptr<const SiteAccount> account = site.account();
+  if (!account->bursts) {
+    return NotThere(
+        fmt::format("site \"{}\" has no simulated emitters: set truth = \"generator:…\" in the aggregator's "
+                    "configuration. Nodes send no samples",
+                    site.name()));
+  }
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const auto subject = http::IntegerParameter(request, "subject", 1, 0, kMost);
+  const auto receiver = http::IntegerParameter(request, "receiver", 0, 0, kLargestReceiver);
+  const auto epoch = http::IntegerParameter(request, "epoch", 0, 0, std::numeric_limits<std::int64_t>::max());
+  for (const auto* parameter : {&subject, &receiver, &epoch}) {
+    if (!parameter->ok()) return http::HttpProblem(400, std::string(parameter->status().message()));
+  }
+  estimate::Epoch slot = *epoch;
+  if (slot == 0) {
+    const std::optional<BoardSlot> latest = site.board().Latest();
+    if (!latest) return {204, kJson, ""};
+    slot = latest->slot.epoch;
+  }
+  const auto burst = account->bursts(static_cast<std::uint32_t>(*subject), slot, site.engine().config().slot,
+                                     static_cast<std::uint32_t>(*receiver));
+  if (!burst) return NotThere(fmt::format("no burst is sent in slot {}", slot));
+  v1::SimulatedBurst message;
+  message.set_site(site.name());
+  message.set_subject(static_cast<std::uint32_t>(*subject));
+  message.set_epoch(slot);
+  message.set_receiver(static_cast<std::uint32_t>(*receiver));
+  message.set_modulation(std::string(burst->modulation));
+  message.set_snr_db(burst->snr_db);
+  const auto middle = burst->samples.begin() + radio::kBurstSamples;
+  message.mutable_in_phase()->Assign(burst->samples.begin(), middle);
+  message.mutable_quadrature()->Assign(middle, burst->samples.end());
+  return Print(message);
+}
+
 struct Page {
   std::string_view name;  // behind the site's
-  http::HttpResponse (*answer)(const AggregatorState&, const Site&);
+  http::HttpResponse (*answer)(const AggregatorState&, const Site&, const http::HttpRequest&);
 };
-constexpr std::array<Page, 3> kPages = {
-    {{"room", Plan}, {"flow", Flow}, {"subjects.geojson", SubjectsOnEarth}}};
+constexpr std::array<Page, 4> kPages = {
+    {{"room", Plan}, {"flow", Flow}, {"subjects.geojson", SubjectsOnEarth}, {"burst", Burst}}};
 
 }  // namespace
 
@@ -179,9 +241,9 @@ http::HttpResponse SitePage(const AggregatorState& state, const http::HttpReques
   const auto found = std::ranges::find(kPages, page, &Page::name);
   if (found == kPages.end()) {
     return NotThere(
-        fmt::format("\"{}\" is no page of a site, which has room, flow and subjects.geojson", page));
+        fmt::format("\"{}\" is no page of a site, which has room, flow, subjects.geojson and burst", page));
   }
-  return found->answer(state, *site);
+  return found->answer(state, *site, request);
 }
 
 }  // namespace tributary::publish

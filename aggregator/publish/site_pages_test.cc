@@ -109,12 +109,44 @@ TEST_F(SitePagesTest, APlanIsThereOnceTheConfigurationHasOne) {
   EXPECT_EQ(Page("hall/room").status, 404) << "a reload took it away";
 }
 
+TEST_F(SitePagesTest, SaysWithinWhichBandAConsistentSourceLies) {
+  Publish({1, -1});
+  for (const json& source : List("")["sites"][0]["sources"]) {
+    const json& band = source["consistency_band"];
+    EXPECT_EQ(band["tuples"], 2) << source;
+    EXPECT_LT(band["low"], 1);
+    EXPECT_GT(band["high"], 1);
+  }
+  site_.name = "band";
+  site_.dimension = 0;
+  site_.classes = {"a", "b"};
+  state_.sites.Add(*fusion::FusionEngine::Create(site_), "", metrics_);
+  for (const json& source : List("after_site=attic")["sites"][0]["sources"]) {
+    EXPECT_FALSE(source.contains("consistency_band")) << "a surprise is no chi-square variable";
+  }
+}
+
+TEST_F(SitePagesTest, SaysWhetherTheSourcesJudgeEachOther) {
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_OFF");
+  fusion::FusionTuning tuning = site_.tuning;
+  tuning.calibration.mode = fusion::CalibrationMode::kCorrect;
+  ASSERT_TRUE(hall_->engine().Reconfigure(tuning).ok());
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_CORRECT");
+  tuning.calibration.mode = fusion::CalibrationMode::kObserve;
+  ASSERT_TRUE(hall_->engine().Reconfigure(tuning).ok());
+  EXPECT_EQ(List("")["sites"][0]["calibration"], "CALIBRATION_MODE_OBSERVE");
+  site_.name = "line";
+  site_.dimension = 1;
+  state_.sites.Add(*fusion::FusionEngine::Create(site_), "", metrics_);
+  EXPECT_EQ(List("after_site=attic")["sites"][0]["calibration"], "CALIBRATION_MODE_UNSPECIFIED");
+}
+
 TEST_F(SitePagesTest, NamesThePagesOfASite) {
   EXPECT_EQ(Page("cellar").status, 404);
   EXPECT_EQ(Page("cellar/room").status, 404);
   EXPECT_EQ(Page("hall/").status, 404);
   EXPECT_EQ(Page("hall/room/").status, 404);
-  EXPECT_THAT(Page("hall/plan").body, HasSubstr("room, flow and subjects.geojson"));
+  EXPECT_THAT(Page("hall/plan").body, HasSubstr("room, flow, subjects.geojson and burst"));
   EXPECT_EQ(Page("hall").status, 204) << "no slot yet";
 }
 
@@ -143,6 +175,37 @@ TEST_F(SitePagesTest, PutsSubjectsOnTheMap) {
   // Four sources of deviation 0.1 m.
   EXPECT_NEAR(east["properties"]["standard_deviation"]["major_m"], 0.05, 1e-6);
   EXPECT_NEAR(east["properties"]["standard_deviation"]["minor_m"], 0.05, 1e-6);
+}
+
+TEST_F(SitePagesTest, MakesTheBurstsOfASimulation) {
+  const auto ask = [this](const std::string& query) {
+    http::HttpRequest request = Asked("/x?" + query);
+    request.rest = "hall/burst";
+    return SitePage(state_, request);
+  };
+  EXPECT_EQ(ask("subject=1").status, 404);
+  EXPECT_THAT(ask("subject=1").body, HasSubstr("Nodes send no samples"));
+  hall_->set_account(
+      {.room = {}, .truth = {}, .bursts = *truth::SimulatedBursts("generator:seed=1,rate_hz=2000")});
+  EXPECT_EQ(ask("subject=1").status, 204) << "no slot yet";
+  Publish({1});
+  const json latest = json::parse(ask("subject=3&receiver=2").body);
+  EXPECT_EQ(latest["epoch"], std::to_string(epoch_));
+  EXPECT_EQ(latest["receiver"], 2);
+  EXPECT_EQ(latest["in_phase"].size(), 128u);
+  EXPECT_EQ(latest["quadrature"].size(), 128u);
+  double power = 0;
+  for (const char* part : {"in_phase", "quadrature"}) {
+    for (const double each : latest[part]) power += each * each;
+  }
+  EXPECT_NEAR(power / 128, 1, 1e-5);
+  EXPECT_EQ(json::parse(ask("subject=3&receiver=2&epoch=" + std::to_string(epoch_)).body), latest);
+  EXPECT_NE(json::parse(ask("subject=3&receiver=1").body)["in_phase"], latest["in_phase"]);
+  for (const char* wrong : {"subject=-1", "subject=4294967296", "subject=x", "receiver=65536", "epoch=1e9",
+                            "epoch=18446744073709551615"}) {
+    EXPECT_EQ(ask(wrong).status, 400) << wrong;
+  }
+  EXPECT_EQ(ask("subject=4294967295&receiver=65535&epoch=9223372036854775807").status, 200);
 }
 
 TEST_F(SitePagesTest, EveryFrameAndTupleIsInOneEntryOfTheFlow) {

@@ -2,36 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "core/config/program.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/file.h"
 #include "core/runtime/process.h"
+#include "node/checks/machine_checks.h"
 #include "node/config.h"
 #include "node/prepare.h"
 
 namespace tributary::cli {
 namespace {
 
-constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // a learner's state, twice while it is replaced
-constexpr std::uintmax_t kScarceDiskBytes = 1024ull << 20;
-
-const char* NameOf(Finding finding) {
-  constexpr std::array kNames = {"ok", "warning", "fault"};
-  return kNames[static_cast<std::size_t>(finding)];
-}
-
 // A status of several faults has a line for each.
 void AddFaults(const std::string& check, const absl::Status& status, const std::string& remedy,
-               DoctorReport& report) {
+               checks::CheckReport& report) {
   for (const absl::string_view line : absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
     report.Fault(check, std::string(line), remedy);
   }
@@ -44,6 +33,14 @@ void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& opti
   if (options.xclbin.empty()) options.xclbin = choice.xrt->xclbin;
 }
 
+// The node makes its spool's folder at its first start.
+std::string DiskOf(const std::string& spool_folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(spool_folder, ignored)) return spool_folder;
+  const std::filesystem::path parent = std::filesystem::path(spool_folder).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
 void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
   if (config.fusion) NeedBoard(config.fusion->accelerator, options);
@@ -54,6 +51,7 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   options.only_learns = config.panels.empty();
   if (!options.only_learns) options.site = config.site;
   for (const panel::PanelConfig& panel : config.panels) options.sources.push_back(panel.name);
+  if (options.data_folder.empty() && config.disk) options.data_folder = DiskOf(config.disk->folder);
   if (!config.federation) return;
   if (options.data_folder.empty() && !config.federation->state.empty()) {
     const std::filesystem::path folder = std::filesystem::path(config.federation->state).parent_path();
@@ -64,7 +62,7 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
 // Reads `options.config` and the files that it names. Sets what the configuration needs: whether a board and
 // with which xclbin, the aggregator and its certificates, the site, the folder that must have room. An xclbin
 // and a folder of the command line stay.
-void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
+void CheckConfiguration(DoctorOptions& options, checks::CheckReport& report) {
   const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(options.config);
   if (!file.ok()) return AddFaults("configuration", file.status(), "Correct the configuration", report);
   if (const absl::Status other = config::CheckProgram(*file, config::Program::kNode); !other.ok()) {
@@ -82,42 +80,8 @@ void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
   AddFaults("files", files, "Install the file, or correct the key that names it", report);
 }
 
-void CheckDisk(const std::string& folder, DoctorReport& report) {
-  if (folder.empty())
-    return report.Ok("disk",
-                     "not checked: no --data, and no state file of a learner; the spool is in memory");
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error) {
-    return report.Fault("disk", fmt::format("{}: {}", folder, error.message()),
-                        "Make the folder, or give --data FOLDER");
-  }
-  const std::string found = fmt::format("{} MiB free in {}", space.available >> 20, folder);
-  if (space.available < kNeededDiskBytes) {
-    report.Fault("disk", found, "Free at least 256 MiB");
-  } else if (space.available < kScarceDiskBytes) {
-    report.Warning("disk", found, "Less than 1 GiB");
-  } else {
-    report.Ok("disk", found);
-  }
-}
-
-// Whether the node could replace its certificate, run by this user.
-void CheckRenewal(const DoctorOptions& options, DoctorReport& report) {
-  if (!options.renews) return;
-  const std::string& path = options.connection.tls.certificate;
-  if (const absl::Status status = runtime::CheckFolderOf(path); !status.ok()) {
-    report.Fault(
-        "renewal", std::string(status.message()),
-        "Keep the certificate in a folder that the node may write, as /var/lib/tributary/certs, and run "
-        "doctor as the node's user");
-    return;
-  }
-  report.Ok("renewal", path + " can be replaced; the aggregator needs authority in [access]");
-}
-
-DoctorReport Examine(DoctorOptions options) {
-  DoctorReport report;
+checks::CheckReport Examine(DoctorOptions options) {
+  checks::CheckReport report;
   options.needs_board = !options.xclbin.empty();
   if (!options.config.empty()) CheckConfiguration(options, report);
   if (options.needs_board) {
@@ -130,7 +94,7 @@ DoctorReport Examine(DoctorOptions options) {
   if (options.only_learns) {
     report.Ok("clock", "need not be exact: this node has no panel, and reports no slots");
   } else {
-    report.lines.push_back(CheckSynchronisation(options.slot));
+    report.lines.push_back(checks::CheckSynchronisation(options.slot));
   }
   if (options.connection.aggregator.empty()) {
     report.Warning("aggregator", "not asked, and its clock not compared",
@@ -138,8 +102,13 @@ DoctorReport Examine(DoctorOptions options) {
   } else if (CheckAggregator(options, report) && !options.only_learns) {
     report.lines.push_back(CheckOffset(options.connection, options.slot));
   }
-  CheckRenewal(options, report);
-  CheckDisk(options.data_folder, report);
+  if (options.renews) report.lines.push_back(checks::CheckRenewal(options.connection.tls.certificate));
+  if (options.data_folder.empty()) {
+    report.Ok("disk", "not checked: no --data, and no state file of a learner; the spool is in memory");
+  } else {
+    report.lines.push_back(checks::CheckDisk(options.data_folder));
+  }
+  report.lines.push_back(checks::CheckMemory());
   return report;
 }
 
@@ -149,36 +118,12 @@ struct DoctorArguments {
 };
 
 absl::Status Doctor(const DoctorArguments& arguments) {
-  const DoctorReport report = Examine(arguments.options);
+  const checks::CheckReport report = Examine(arguments.options);
   std::cout << (arguments.json ? report.Json() : report.Text());
   return report.has_fault() ? AlreadyReported(runtime::kExitUnavailable) : absl::OkStatus();
 }
 
 }  // namespace
-
-bool DoctorReport::has_fault() const {
-  return std::ranges::any_of(lines, [](const DoctorLine& line) { return line.finding == Finding::kFault; });
-}
-
-std::string DoctorReport::Text() const {
-  std::string text;
-  for (const DoctorLine& line : lines) {
-    text += fmt::format("{:<8} {:<16} {}\n", NameOf(line.finding), line.check, line.found);
-    if (!line.remedy.empty()) text += fmt::format("{:<26}→ {}\n", "", line.remedy);
-  }
-  return text;
-}
-
-std::string DoctorReport::Json() const {
-  nlohmann::json checks = nlohmann::json::array();
-  for (const DoctorLine& line : lines) {
-    checks.push_back({{"check", line.check},
-                      {"finding", NameOf(line.finding)},
-                      {"found", line.found},
-                      {"remedy", line.remedy}});
-  }
-  return nlohmann::json{{"ok", !has_fault()}, {"checks", std::move(checks)}}.dump(2) + "\n";
-}
 
 void AddDoctorCommand(Commands& program) {
   auto [command, arguments] = program.Add<DoctorArguments>(
@@ -189,8 +134,9 @@ void AddDoctorCommand(Commands& program) {
   command.Text("--xclbin", options.xclbin, "FILE", "Bitstream of the board, to check the board with it");
   command.Number("--device", options.device, "N", "Index of the board");
   command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
-  command.Text("--data", options.data_folder, "FOLDER",
-               "Folder whose disk must have room; default: that of the learner's state file, if it has one");
+  command.Text(
+      "--data", options.data_folder, "FOLDER",
+      "Folder whose disk must have room; default: spool_dir, or the folder of the learner's state file");
   command.SlotLength(options.slot);
   command.Connection(options.connection);
   command.Json(arguments.json, "Print JSON instead of lines");

@@ -4,43 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
 #include "core/estimate/slot_length.h"
+#include "node/checks/check_report.h"
 
 namespace tributary::cli {
-
-enum class Finding { kOk, kWarning, kFault };
-
-struct DoctorLine {
-  std::string check;
-  Finding finding = Finding::kOk;
-  std::string found;
-  std::string remedy = {};  // empty if there is nothing to do
-};
-
-struct DoctorReport {
-  std::vector<DoctorLine> lines;
-
-  void Ok(std::string check, std::string found) {
-    lines.push_back({std::move(check), Finding::kOk, std::move(found)});
-  }
-  void Warning(std::string check, std::string found, std::string remedy) {
-    lines.push_back({std::move(check), Finding::kWarning, std::move(found), std::move(remedy)});
-  }
-  void Fault(std::string check, std::string found, std::string remedy) {
-    lines.push_back({std::move(check), Finding::kFault, std::move(found), std::move(remedy)});
-  }
-
-  bool has_fault() const;
-  // One line per check, its remedy indented below it.
-  std::string Text() const;
-  // {"ok": bool, "checks": [{"check", "finding", "found", "remedy"}]}.
-  std::string Json() const;
-};
 
 struct DoctorOptions {
   ConnectionArguments connection = {.aggregator = ""};
@@ -60,11 +31,11 @@ struct DoctorOptions {
 
 // XRT and its library, device node, xclbin and its UUID, contiguous memory, time of an empty run. In
 // doctor_xrt.cc, or doctor_no_xrt.cc in a build without XRT.
-void CheckBoard(const DoctorOptions& options, DoctorReport& report);
+void CheckBoard(const DoctorOptions& options, checks::CheckReport& report);
 
 // Whether it answers, has the site, and the site has the slots and the sources. Also the certificates of both
 // sides, as far as they are known. False: it does not answer.
-bool CheckAggregator(const DoctorOptions& options, DoctorReport& report);
+bool CheckAggregator(const DoctorOptions& options, checks::CheckReport& report);
 
 // What a site tells its watchers.
 struct SiteFacts {
@@ -74,7 +45,8 @@ struct SiteFacts {
 
 // Whether a node of the options can report to the site. `facts`: PermissionDenied if this certificate may not
 // watch it.
-void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& facts, DoctorReport& report);
+void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& facts,
+               checks::CheckReport& report);
 
 // What to do if the aggregator does not tell its sites.
 std::string AggregatorRemedy(const absl::Status& answer, const DoctorOptions& options);
@@ -91,14 +63,10 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
                                                const std::function<std::int64_t()>& now_unix_ns,
                                                int exchanges);
 
-// What the kernel says of its clock discipline: whether it is synchronised at all.
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us,
-                                estimate::SlotLength slot);
 // Tuples are matched by the site's slots: an offset beyond half of one assigns them to the wrong one.
-DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
-                       estimate::SlotLength slot);
+checks::CheckLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                              estimate::SlotLength slot);
 
-DoctorLine CheckSynchronisation(estimate::SlotLength slot);
-DoctorLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot);
+checks::CheckLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot);
 
 }  // namespace tributary::cli

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/certificate_expiry.h"
 #include "cli/doctor/doctor.h"
+#include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
@@ -25,10 +26,10 @@ namespace {
 constexpr std::chrono::seconds kSitePatience(5);
 
 void CheckExpiry(const ConnectionArguments& connection, const std::string& aggregator_pem,
-                 DoctorReport& report) {
+                 checks::CheckReport& report) {
   const std::int64_t now_unix_s = runtime::SystemClock().UnixNs() / 1'000'000'000;
   const std::vector<std::string> warnings = ExpiryWarnings(connection, aggregator_pem, now_unix_s);
-  for (const std::string& warning : warnings) report.Warning("certificates", warning, kExpiryRemedy);
+  for (const std::string& warning : warnings) report.Warning("certificates", warning, config::kExpiryRemedy);
   if (warnings.empty()) report.Ok("certificates", "none expires within 30 days");
 }
 
@@ -71,7 +72,8 @@ std::string AggregatorRemedy(const absl::Status& answer, const DoctorOptions& op
           : fmt::format("Name \"{}\" as owner of its sources in [[site.owner]]", options.node));
 }
 
-void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& facts, DoctorReport& report) {
+void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& facts,
+               checks::CheckReport& report) {
   if (!facts.ok()) {
     const std::string found =
         fmt::format("slot_ms and sources not compared: {}", std::string(facts.status().message()));
@@ -102,7 +104,7 @@ void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& fa
               fmt::format("\"{}\" has these sources, and slots of {}", options.site, facts->slot.Text()));
 }
 
-bool CheckAggregator(const DoctorOptions& options, DoctorReport& report) {
+bool CheckAggregator(const DoctorOptions& options, checks::CheckReport& report) {
   const ConnectionArguments& connection = options.connection;
   std::string certificate_pem;
   const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest(),

@@ -2,15 +2,14 @@
 #include <grpcpp/client_context.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 
 #include "cli/doctor/doctor.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/clock_discipline.h"
 #include "core/wire/peer.h"
+#include "node/checks/machine_checks.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
@@ -18,7 +17,6 @@ namespace {
 
 constexpr int kExchanges = 16;  // the first one pays for the connection
 constexpr std::chrono::seconds kClockPatience(3);
-constexpr const char* kDiscipline = "Run chrony or ptp4l here and on the aggregator, against the same source";
 
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
@@ -61,24 +59,14 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
   return best;
 }
 
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us,
-                                estimate::SlotLength slot) {
-  const std::string found = fmt::format("estimated error {} us", estimated_error_us);
-  if (!synchronised) return {"clock", Finding::kWarning, "not synchronised, " + found, kDiscipline};
-  if (1000 * estimated_error_us > slot.ns() / 2) {
-    return {"clock", Finding::kWarning, "synchronised, " + found, "Use PTP or a nearer NTP server"};
-  }
-  return {"clock", Finding::kOk, "synchronised, " + found};
-}
-
-DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
-                       estimate::SlotLength slot) {
+checks::CheckLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                              estimate::SlotLength slot) {
   if (!offset.ok()) {
     const std::string found = fmt::format("{}: {}", aggregator, std::string(offset.status().message()));
     if (absl::IsUnimplemented(offset.status())) {
-      return {"clock offset", Finding::kWarning, found, "Update the aggregator"};
+      return {"clock offset", checks::Finding::kWarning, found, "Update the aggregator"};
     }
-    return {"clock offset", Finding::kFault, found,
+    return {"clock offset", checks::Finding::kFault, found,
             "Is the aggregator running and reachable; do --certificate, --key and --ca fit it?"};
   }
   const std::string found =
@@ -88,22 +76,17 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
   const std::int64_t off_ns = std::abs(offset->offset_ns), limit_ns = slot.ns() / 2;
   // Beyond doubt only where the uncertainty does not reach the limit.
   if (off_ns - offset->uncertainty_ns > limit_ns) {
-    return {"clock offset", Finding::kFault, found, kDiscipline};
+    return {"clock offset", checks::Finding::kFault, found, checks::kDiscipline};
   }
   if (off_ns + offset->uncertainty_ns > limit_ns) {
-    return {"clock offset", Finding::kWarning, found,
+    return {"clock offset", checks::Finding::kWarning, found,
             fmt::format("More than half a slot of {} is possible: measure again on a quiet network",
                         slot.Text())};
   }
-  return {"clock offset", Finding::kOk, found};
+  return {"clock offset", checks::Finding::kOk, found};
 }
 
-DoctorLine CheckSynchronisation(estimate::SlotLength slot) {
-  const runtime::ClockDiscipline clock = runtime::ReadClockDiscipline().value_or(runtime::ClockDiscipline{});
-  return JudgeSynchronisation(clock.synchronised, std::llround(1e6 * clock.estimated_error_s), slot);
-}
-
-DoctorLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot) {
+checks::CheckLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot) {
   return JudgeOffset(connection.aggregator, AskAggregator(connection), slot);
 }
 

@@ -3,7 +3,7 @@
 
 namespace tributary::cli {
 
-void CheckBoard(const DoctorOptions&, DoctorReport& report) {
+void CheckBoard(const DoctorOptions&, checks::CheckReport& report) {
   report.Fault("xrt", "this program was built without XRT",
                "Install libxrt-dev and build again (deploy/packages-fpga.txt)");
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <nlohmann/json.hpp>
 
 namespace tributary::cli {
 namespace {
@@ -59,31 +58,25 @@ TEST_F(ClockOffsetTest, FailsAsThePeerDoes) {
 
 TEST(DoctorClockTest, JudgesAnOffsetByHalfASlotAndByWhatIsSure) {
   EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-100 * kUs, 100 * kUs}, estimate::SlotLength()).finding,
-            Finding::kOk);
+            checks::Finding::kOk);
   EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-200 * kUs, 100 * kUs}, estimate::SlotLength()).finding,
-            Finding::kWarning);
-  const DoctorLine off = JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs}, estimate::SlotLength());
-  EXPECT_EQ(off.finding, Finding::kFault);
+            checks::Finding::kWarning);
+  const checks::CheckLine off =
+      JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs}, estimate::SlotLength());
+  EXPECT_EQ(off.finding, checks::Finding::kFault);
   EXPECT_THAT(off.found, HasSubstr("the clock of the aggregator at a:1 is 400.0 us behind, +/- 100.0 us"));
   EXPECT_THAT(off.remedy, HasSubstr("chrony or ptp4l"));
   EXPECT_EQ(JudgeOffset("a:1", absl::UnavailableError("refused"), estimate::SlotLength()).finding,
-            Finding::kFault);
+            checks::Finding::kFault);
 }
 
 TEST(DoctorClockTest, JudgesByTheSlotOfTheSite) {
   const estimate::SlotLength slot = *estimate::SlotLength::FromMs(10);
-  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{4'000 * kUs, 100 * kUs}, slot).finding, Finding::kOk);
-  const DoctorLine doubtful = JudgeOffset("a:1", ClockOffset{4'950 * kUs, 100 * kUs}, slot);
-  EXPECT_EQ(doubtful.finding, Finding::kWarning);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{4'000 * kUs, 100 * kUs}, slot).finding, checks::Finding::kOk);
+  const checks::CheckLine doubtful = JudgeOffset("a:1", ClockOffset{4'950 * kUs, 100 * kUs}, slot);
+  EXPECT_EQ(doubtful.finding, checks::Finding::kWarning);
   EXPECT_THAT(doubtful.remedy, HasSubstr("half a slot of 10 ms"));
-  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{5'200 * kUs, 100 * kUs}, slot).finding, Finding::kFault);
-  EXPECT_EQ(JudgeSynchronisation(true, 300, slot).finding, Finding::kOk);
-}
-
-TEST(DoctorClockTest, JudgesTheKernelsDiscipline) {
-  EXPECT_EQ(JudgeSynchronisation(true, 20, estimate::SlotLength()).finding, Finding::kOk);
-  EXPECT_EQ(JudgeSynchronisation(true, 300, estimate::SlotLength()).finding, Finding::kWarning);
-  EXPECT_EQ(JudgeSynchronisation(false, 0, estimate::SlotLength()).finding, Finding::kWarning);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{5'200 * kUs, 100 * kUs}, slot).finding, checks::Finding::kFault);
 }
 
 // A node of two panels, and what the site says.
@@ -93,7 +86,7 @@ class DoctorSiteTest : public ::testing::Test {
     DoctorOptions options;
     options.site = "lab";
     options.sources = {"south", "east"};
-    DoctorReport report;
+    checks::CheckReport report;
     JudgeSite(options, facts, report);
     has_fault_ = report.has_fault();
     return report.Text();
@@ -135,26 +128,6 @@ TEST(DoctorRemedyTest, FitsWhatTheAggregatorAnswered) {
   EXPECT_THAT(AggregatorRemedy(denied, options), HasSubstr("[[site.owner]]"));
   options.only_learns = true;
   EXPECT_THAT(AggregatorRemedy(denied, options), HasSubstr("Add \"board\" to nodes in [access]"));
-}
-
-TEST(DoctorReportTest, AWarningIsNoFault) {
-  EXPECT_FALSE((DoctorReport{{{"clock", Finding::kWarning, "off", "set it"}}}).has_fault());
-  EXPECT_TRUE(
-      (DoctorReport{{{"a", Finding::kOk, "", ""}, {"b", Finding::kFault, "gone", "buy"}}}).has_fault());
-}
-
-TEST(DoctorReportTest, PrintsEachFindingWithItsRemedy) {
-  const DoctorReport report{{{"disk", Finding::kFault, "full", "free some"}}};
-  EXPECT_THAT(report.Text(), HasSubstr("fault    disk"));
-  EXPECT_THAT(report.Text(), HasSubstr("→ free some"));
-}
-
-TEST(DoctorReportTest, SaysTheSameInJson) {
-  const DoctorReport report{{{"disk", Finding::kFault, "full", "free some"}}};
-  const nlohmann::json json = nlohmann::json::parse(report.Json());
-  EXPECT_EQ(json["ok"], false);
-  EXPECT_EQ(json["checks"][0]["finding"], "fault");
-  EXPECT_EQ(json["checks"][0]["remedy"], "free some");
 }
 
 }  // namespace

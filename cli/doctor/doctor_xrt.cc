@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 #include "node/accelerator/xrt_board.h"
+#include "node/checks/machine_checks.h"
 
 namespace tributary::cli {
 namespace {
@@ -36,7 +37,7 @@ constexpr const char* kPowerCycle =
 constexpr const char* kOtherBank =
     "The memory bank in the xclbin is not this board's: build it for this platform";
 
-void CheckLibrary(DoctorReport& report) {
+void CheckLibrary(checks::CheckReport& report) {
   const char* root = std::getenv("XILINX_XRT");
   std::string found = fmt::format("XRT {}, XILINX_XRT is not set", xrt_build_version);
   if (root != nullptr && *root != '\0') {
@@ -57,21 +58,18 @@ std::string Message(const absl::Status& status) { return std::string(status.mess
 std::size_t WholePages(std::size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
 // Contiguous memory as the kernel counts it; a board without the line has none to tell.
-void CheckCma(const DoctorOptions& options, DoctorReport& report) {
-  std::ifstream file("/proc/meminfo");
-  std::uint64_t kib = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (std::sscanf(line.c_str(), "CmaFree: %lu kB", &kib) != 1) continue;
-    const std::string found = fmt::format("{} KiB free, {} KiB needed", kib, options.memory_bytes / 1024);
-    if (kib * 1024 >= options.memory_bytes) return report.Ok("cma", found);
-    return report.Fault("cma", found, "Boot with a larger cma= or use fewer panels");
-  }
-  report.Ok("cma", "the kernel reports none; the allocation below decides");
+void CheckCma(const DoctorOptions& options, checks::CheckReport& report) {
+  const std::optional<std::uint64_t> free_bytes = checks::MeminfoBytes("CmaFree");
+  if (!free_bytes) return report.Ok("cma", "the kernel reports none; the allocation below decides");
+  const std::string found =
+      fmt::format("{} KiB free, {} KiB needed", *free_bytes / 1024, options.memory_bytes / 1024);
+  if (*free_bytes >= options.memory_bytes) return report.Ok("cma", found);
+  report.Fault("cma", found, "Boot with a larger cma= or use fewer panels");
 }
 
 // Allocates what the configuration needs, at once, as the node will. False: there is no room.
 bool CheckMemory(const DoctorOptions& options, accelerator::XrtBoard& board, const xrt::kernel& kernel,
-                 DoctorReport& report) {
+                 checks::CheckReport& report) {
   const absl::Status status = accelerator::GuardXrt(
       fmt::format("allocating {} KiB on {}", options.memory_bytes / 1024, board.name()), [&] {
         const xrt::bo buffer(board.device(), WholePages(options.memory_bytes), xrt::bo::flags::cacheable,
@@ -129,7 +127,7 @@ class ProbeRun {
   xrt::run run_;
 };
 
-void JudgeTime(std::chrono::nanoseconds median, DoctorReport& report) {
+void JudgeTime(std::chrono::nanoseconds median, checks::CheckReport& report) {
   const std::string found = fmt::format("an empty run takes {} us", median.count() / 1000);
   if (median > kNoInterrupt) {
     report.Fault("interrupt", found,
@@ -143,7 +141,7 @@ void JudgeTime(std::chrono::nanoseconds median, DoctorReport& report) {
 
 // Empty runs, for their time, then a frame of zeros there and back.
 void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const std::string& name,
-               DoctorReport& report) {
+               checks::CheckReport& report) {
   const auto fault = [&](const char* check, const std::string& found, const char* remedy) {
     report.Fault(check, fmt::format("{}: {}", board.name(), found), remedy);
   };
@@ -177,7 +175,7 @@ void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const st
 
 }  // namespace
 
-void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
+void CheckBoard(const DoctorOptions& options, checks::CheckReport& report) {
   CheckLibrary(report);
   const std::string device = fmt::format("device {}", options.device);
   const absl::Status opened =

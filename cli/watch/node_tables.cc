@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "cli/table.h"
@@ -36,6 +37,16 @@ std::string Largest(const v1::NodeStatus& status, v1::SensorKind kind, const cha
   return largest ? fmt::format("{:.1f} {}", *largest, unit) : "-";
 }
 
+// Why it cannot do what it is asked to, then what its checks found.
+std::string ProblemsText(const v1::NodeStatus& status) {
+  std::vector<std::string> problems(status.problems().begin(), status.problems().end());
+  for (const v1::NodeCheck& check : status.checks()) {
+    if (check.finding() != v1::CHECK_FINDING_WARNING && check.finding() != v1::CHECK_FINDING_FAULT) continue;
+    problems.push_back(fmt::format("{}: {}", check.check(), check.found()));
+  }
+  return problems.empty() ? "-" : absl::StrJoin(problems, "; ");
+}
+
 std::string SpanText(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
@@ -55,8 +66,7 @@ std::string ConditionsText(const v1::ListNodesResponse& response, std::int64_t n
     table.Add(node.name(), status.version(),
               SpanText(runtime::ElapsedSeconds(status.started_unix_ns(), now_unix_ns)), status.held_frames(),
               Largest(status, v1::SENSOR_KIND_TEMPERATURE, "C"), Largest(status, v1::SENSOR_KIND_POWER, "W"),
-              node.certificate_expires_unix_ns() == 0 ? "-" : SpanText(left_s),
-              status.problems().empty() ? "-" : absl::StrJoin(status.problems(), "; "),
+              node.certificate_expires_unix_ns() == 0 ? "-" : SpanText(left_s), ProblemsText(status),
               status.last_error().empty() ? "-" : status.last_error());
   }
   return table.empty() ? "" : "\n" + table.Text();

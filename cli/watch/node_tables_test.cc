@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 namespace tributary::cli {
 namespace {
@@ -52,6 +53,14 @@ TEST(NodeTablesTest, ShowsHowANodeIs) {
        {"north 0.1.0", " 90 s ", " 12 ", " 61.5 C ", " 30 d ", " panel south has failed "}) {
     EXPECT_THAT(text, HasSubstr(shown));
   }
+  for (const auto& [check, finding] :
+       {std::pair("disk", v1::CHECK_FINDING_OK), std::pair("clock", v1::CHECK_FINDING_WARNING)}) {
+    v1::NodeCheck& line = *status.add_checks();
+    line.set_check(check);
+    line.set_finding(finding);
+    line.set_found("as found");
+  }
+  EXPECT_THAT(ConditionsText(response, kNowNs), HasSubstr(" panel south has failed; clock: as found "));
   // Nothing that a node invents overflows.
   status.set_started_unix_ns(std::numeric_limits<std::int64_t>::min());
   status.mutable_sensors(0)->set_value(std::numeric_limits<double>::max());

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/watch/node_pages.h"
 #include "cli/watch/node_tables.h"
+#include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
@@ -33,7 +34,7 @@ absl::Status Status(const StatusArguments& arguments) {
   // Not on standard output, which programs read.
   for (const std::string& warning :
        ExpiryWarnings(arguments.connection, certificate_pem, now_ns / 1'000'000'000)) {
-    std::cerr << "tributary status: warning: " << runtime::Printable(warning) << ". " << kExpiryRemedy
+    std::cerr << "tributary status: warning: " << runtime::Printable(warning) << ". " << config::kExpiryRemedy
               << ".\n";
   }
   return absl::OkStatus();

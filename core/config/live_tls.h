@@ -83,4 +83,8 @@ using TlsSource = std::shared_ptr<const LiveTls>;
 // logs and commands.
 std::string ExpiryWarning(std::int64_t expires_unix_s, std::int64_t now_unix_s);
 
+// What to do about it.
+inline constexpr char kExpiryRemedy[] =
+    "Make a new one with `tributary certs` and copy it there; daemons take it without a restart";
+
 }  // namespace tributary::config

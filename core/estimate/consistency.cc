@@ -1,5 +1,6 @@
 #include "core/estimate/consistency.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -26,6 +27,14 @@ double ChiSquareQuantile(int degrees, double probability) {
     (ChiSquareSurvival(degrees, middle) > 1 - probability ? low : high) = middle;
   }
   return high;
+}
+
+ConsistencyBand ConsistencyBandOf(std::uint32_t dimension, double tuples) {
+  constexpr double kNormalQuantile = 3.2905267315;  // of 0.9995
+  const double variance = 2 / (9 * dimension * tuples);
+  const double reach = kNormalQuantile * std::sqrt(variance);
+  const auto cube = [](double root) { return root * root * root; };
+  return {cube(std::max(0.0, 1 - variance - reach)), cube(1 - variance + reach), tuples};
 }
 
 }  // namespace tributary::estimate

@@ -31,6 +31,32 @@ TEST(ChiSquareTest, QuantileInvertsSurvival) {
   }
 }
 
+TEST(ConsistencyBandTest, IsBetweenTheQuantilesOfChiSquare) {
+  // Degrees of freedom, and the quantiles at 0.0005 and 0.9995 from the Poisson sums of the survival
+  // function.
+  struct Row {
+    int degrees;
+    double low, high, tolerance;
+  };
+  for (const Row& row : {Row{6, 0.29944, 24.10280, 0.05}, Row{20, 5.39807, 47.49845, 0.01},
+                         Row{100, 59.89566, 153.16695, 0.001}, Row{400, 313.42679, 499.66646, 1e-4}}) {
+    const ConsistencyBand band = ConsistencyBandOf(2, row.degrees / 2.0);
+    const double low = row.low / row.degrees, high = row.high / row.degrees;
+    EXPECT_NEAR(band.low, low, row.tolerance) << row.degrees;
+    EXPECT_NEAR(band.high, high, row.tolerance) << row.degrees;
+    EXPECT_LE(band.low, low);
+    EXPECT_GE(band.high, high);
+  }
+}
+
+TEST(ConsistencyBandTest, IsWideForOneTupleAndNarrowForMany) {
+  EXPECT_EQ(ConsistencyBandOf(1, 1).low, 0);
+  EXPECT_GT(ConsistencyBandOf(1, 1).high, 10.8) << "the exact quantile at 0.999 of one degree";
+  EXPECT_LT(ConsistencyBandOf(3, 1).high, ConsistencyBandOf(2, 1).high);
+  EXPECT_NEAR(ConsistencyBandOf(2, 8192).low, 1 - 3.29 / std::sqrt(8192), 1e-3);
+  EXPECT_NEAR(ConsistencyBandOf(2, 8192).high, 1 + 3.29 / std::sqrt(8192), 1e-3);
+}
+
 TEST(NormalisedInnovationTest, AgreesWithTheExplicitInverse) {
   std::mt19937_64 random(1);
   const Gaussian<3> a = RandomGaussian<3>(random, 100, 1, 1);

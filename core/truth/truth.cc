@@ -1,5 +1,6 @@
 #include "core/truth/truth.h"
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/estimate/slot_stride.h"
+#include "core/radio/burst_generator.h"
 #include "core/radio/emitter.h"
 #include "core/radio/modulation.h"
 #include "core/runtime/file.h"
@@ -29,7 +31,9 @@ constexpr absl::string_view kGenerator = "generator";
 constexpr std::string_view kSurvey = ",survey=";
 constexpr absl::string_view kRoomExpected = "room:seed=N or room:seed=N,snapshots=N";
 constexpr absl::string_view kGeneratorExpected =
-    "generator:seed=N,rate_hz=HZ, and frames_per_emission=N or count=N where the source has them";
+    "generator:seed=N,rate_hz=HZ, and frames_per_emission=N, count=N, lowest_snr_db=DB, highest_snr_db=DB, "
+    "domain=foreign or snr=label where the source has them";
+constexpr double kMaxSnrDb = 200;
 
 // Reads "key=value,key=value" by `read`, which gives false for what it does not know. Errors:
 // InvalidArgument with `expected`.
@@ -59,25 +63,67 @@ absl::StatusOr<Truth> OpenRoom(absl::string_view settings) {
   };
 }
 
-absl::StatusOr<Truth> OpenGenerator(absl::string_view settings) {
-  radio::EmitterOptions options;
+// What an emitter source is told.
+struct Generator {
+  radio::EmitterOptions emitter;
+  radio::BurstOptions burst = radio::ReferenceDomain();
   double rate_hz = 0;
   std::uint32_t count = 0;
-  const auto read = [&](absl::string_view key, absl::string_view value) {
-    return (key == "seed" && absl::SimpleAtoi(value, &options.seed)) ||
-           (key == "rate_hz" && absl::SimpleAtod(value, &rate_hz) && rate_hz > 0) ||
-           (key == "count" && absl::SimpleAtoi(value, &count)) ||
-           (key == "frames_per_emission" && absl::SimpleAtoi(value, &options.frames_per_emission) &&
-            options.frames_per_emission > 0);
-  };
-  RETURN_IF_ERROR(ReadSettings(settings, kGeneratorExpected, read));
-  if (rate_hz == 0) return absl::InvalidArgumentError("the generator needs rate_hz, that of the source");
-  return [options, rate_hz, count](std::uint32_t subject, estimate::Epoch epoch,
-                                   estimate::SlotLength slot) -> TrueState {
-    const absl::StatusOr<std::uint64_t> stride = estimate::SlotStride(rate_hz, slot);
+
+  // The emitter that is a subject.
+  std::uint32_t EmitterOf(std::uint32_t subject) const {
+    return count > 0 && subject > 0 ? (subject - 1) % count + 1 : subject;
+  }
+};
+
+bool ReadSnr(absl::string_view value, double& snr_db) {
+  return absl::SimpleAtod(value, &snr_db) && std::abs(snr_db) <= kMaxSnrDb;
+}
+
+bool ReadPositive(absl::string_view value, std::uint32_t& number) {
+  return absl::SimpleAtoi(value, &number) && number > 0;
+}
+
+bool ReadGeneratorKey(absl::string_view key, absl::string_view value, Generator& generator) {
+  radio::EmitterOptions& emitter = generator.emitter;
+  if (key == "seed") return absl::SimpleAtoi(value, &emitter.seed);
+  if (key == "rate_hz") return absl::SimpleAtod(value, &generator.rate_hz) && generator.rate_hz > 0;
+  if (key == "count") return absl::SimpleAtoi(value, &generator.count);
+  if (key == "frames_per_emission") return ReadPositive(value, emitter.frames_per_emission);
+  if (key == "lowest_snr_db") return ReadSnr(value, emitter.lowest_snr_db);
+  if (key == "highest_snr_db") return ReadSnr(value, emitter.highest_snr_db);
+  if (key == "domain" && value == "foreign") {
+    const radio::SnrDefinition snr = generator.burst.snr;
+    generator.burst = radio::ForeignDomain();
+    generator.burst.snr = snr;
+    return true;
+  }
+  if (key == "snr" && value == "label") generator.burst.snr = radio::SnrDefinition::kLabel;
+  return (key == "domain" && value == "reference") || (key == "snr" && (value == "label" || value == "true"));
+}
+
+absl::StatusOr<Generator> ReadGenerator(absl::string_view settings) {
+  Generator generator;
+  RETURN_IF_ERROR(
+      ReadSettings(settings, kGeneratorExpected, [&](absl::string_view key, absl::string_view value) {
+        return ReadGeneratorKey(key, value, generator);
+      }));
+  if (generator.rate_hz == 0) {
+    return absl::InvalidArgumentError("the generator needs rate_hz, that of the source");
+  }
+  if (generator.emitter.lowest_snr_db > generator.emitter.highest_snr_db) {
+    return absl::InvalidArgumentError("lowest_snr_db is above highest_snr_db");
+  }
+  return generator;
+}
+
+absl::StatusOr<Truth> OpenGenerator(absl::string_view settings) {
+  ASSIGN_OR_RETURN(const Generator generator, ReadGenerator(settings));
+  return [generator](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> TrueState {
+    const absl::StatusOr<std::uint64_t> stride = estimate::SlotStride(generator.rate_hz, slot);
     if (!stride.ok()) return {};
-    const std::uint32_t emitter = count > 0 && subject > 0 ? (subject - 1) % count + 1 : subject;
-    return radio::ModulationName(radio::EmissionAt(options, emitter, epoch / *stride).modulation);
+    const std::uint32_t emitter = generator.EmitterOf(subject);
+    return radio::ModulationName(radio::EmissionAt(generator.emitter, emitter, epoch / *stride).modulation);
   };
 }
 
@@ -101,6 +147,28 @@ absl::StatusOr<Truth> Simulation(absl::string_view description) {
         "\"", description, "\" needs settings: ", kind == kRoom ? kRoomExpected : kGeneratorExpected));
   }
   return kind == kRoom ? OpenRoom(settings) : OpenGenerator(settings);
+}
+
+absl::StatusOr<Bursts> SimulatedBursts(absl::string_view description) {
+  RETURN_IF_ERROR(Simulation(description).status());
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(description, absl::MaxSplits(':', 1));
+  if (parts.first != kGenerator) return Bursts();
+  ASSIGN_OR_RETURN(const Generator generator, ReadGenerator(parts.second));
+  ASSIGN_OR_RETURN(const radio::BurstGenerator bursts,
+                   radio::BurstGenerator::Create(generator.burst, generator.emitter.seed));
+  return [generator, bursts](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot,
+                             std::uint32_t receiver) -> std::optional<SimulatedBurst> {
+    const absl::StatusOr<std::uint64_t> stride = estimate::SlotStride(generator.rate_hz, slot);
+    if (!stride.ok() || epoch % *stride != 0) return std::nullopt;
+    const std::uint32_t emitter = generator.EmitterOf(subject);
+    const std::uint64_t frame = epoch / *stride;
+    const radio::Emission emission = radio::EmissionAt(generator.emitter, emitter, frame);
+    SimulatedBurst burst{.modulation = radio::ModulationName(emission.modulation), .snr_db = emission.snr_db};
+    bursts.Generate(emission.modulation, emission.snr_db, radio::BurstIndex(emitter, frame), receiver,
+                    burst.samples);
+    return burst;
+  };
 }
 
 absl::StatusOr<Truth> OpenTruth(const std::string& description) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/estimate/slot_length.h"
+#include "core/radio/burst.h"
 
 namespace tributary::truth {
 
@@ -35,9 +37,25 @@ bool IsSimulation(absl::string_view description);
 // is not known.
 absl::StatusOr<Truth> Simulation(absl::string_view description);
 
-// The same, or a CSV file of motion capture, whose tags are the subjects: "FILE", or "FILE,survey=SURVEY" for
-// another hall than that of the example recordings. Errors also as ReadFile, ReadSurvey and
-// MotionCapture::Parse.
+// What a receiver hears of a subject in a slot of a simulation.
+struct SimulatedBurst {
+  std::string_view modulation;  // of static storage
+  double snr_db = 0;
+  std::array<float, radio::kBurstFeatures> samples = {};  // as radio::BurstView; mean power 1
+};
+
+// Nothing where no such burst is sent. Any thread may call; some 30 µs of a processor.
+using Bursts = std::function<std::optional<SimulatedBurst>(
+    std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot, std::uint32_t receiver)>;
+
+// The bursts of "generator:…" as Simulation takes it, with the keys lowest_snr_db, highest_snr_db,
+// domain=foreign and snr=label of an emitter source where it has them. They are made here, from the seed: no
+// node sends samples. Empty for a room. Errors: as Simulation.
+absl::StatusOr<Bursts> SimulatedBursts(absl::string_view description);
+
+// As Simulation, or a CSV file of motion capture, whose tags are the subjects: "FILE", or
+// "FILE,survey=SURVEY" for another hall than that of the example recordings. Errors also as ReadFile,
+// ReadSurvey and MotionCapture::Parse.
 absl::StatusOr<Truth> OpenTruth(const std::string& description);
 
 }  // namespace tributary::truth

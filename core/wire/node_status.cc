@@ -46,6 +46,16 @@ v1::NodeStatus BoundedStatus(const v1::NodeStatus& said) {
     if (static_cast<std::size_t>(status.problems_size()) == kMostProblems) break;
     status.add_problems(Shown(problem));
   }
+  for (const v1::NodeCheck& check : said.checks()) {
+    if (static_cast<std::size_t>(status.checks_size()) == kMostChecks) break;
+    v1::NodeCheck& kept = *status.add_checks();
+    kept.set_check(Shown(check.check()));
+    kept.set_finding(v1::CheckFinding_IsValid(check.finding()) ? check.finding()
+                                                               : v1::CHECK_FINDING_UNSPECIFIED);
+    kept.set_found(Shown(check.found()));
+    kept.set_remedy(Shown(check.remedy()));
+  }
+  status.set_checked_unix_ns(said.checked_unix_ns());
   return status;
 }
 

@@ -36,6 +36,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     CheckText(sensor.name());
     Require(std::isfinite(sensor.value()) && v1::SensorKind_IsValid(sensor.kind()));
   }
+  Require(kept.checks_size() <= static_cast<int>(wire::kMostChecks));
+  for (const v1::NodeCheck& check : kept.checks()) {
+    for (const std::string& text : {check.check(), check.found(), check.remedy()}) CheckText(text);
+    Require(v1::CheckFinding_IsValid(check.finding()));
+  }
   Require(wire::BoundedStatus(kept).SerializeAsString() == kept.SerializeAsString());
   return 0;
 }

@@ -18,7 +18,8 @@ export function learningTests(browser) {
   test('a run shows its rounds, nodes and curves', async () => {
     const { page, faults, close } = await open(browser(), `${setup.address}#/learning`);
     await page.getByRole('link', { name: 'demo' }).click();
-    await page.waitForSelector('section:nth-of-type(3) .chart canvas');
+    // The judgement of a model follows its round.
+    await page.waitForSelector('section:has(h3:has-text("Accuracy on")) .chart canvas');
     const { run, history, participants } = await setup.get('api/v1/runs/demo');
     assert.equal(await page.locator('.figure dd').first().textContent(), `${run.committed_rounds} of ${run.rounds}`);
     const rounds = await page.$$eval('[aria-label="Latest rounds"] tbody tr', (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
@@ -28,7 +29,7 @@ export function learningTests(browser) {
     assert.deepEqual(nodes, participants.map((node) => [node.node, Number(node.accepted_updates)]));
     assert.deepEqual(nodes.map(([name]) => name).sort(), [...LEARNERS].sort());
     const charts = await page.$$eval('.chart', (all) => all.map((chart) => chart.closest('section').querySelector('h3').textContent));
-    assert.deepEqual(charts, ['Loss', 'Spread of features (0: all alike)', 'Combined update (L2 norm)', 'Updates (MB a round)']);
+    assert.deepEqual(charts, ['Loss', 'Accuracy on the operator’s images (%)', 'Spread of features (0: all alike)', 'Combined update (L2 norm)', 'Updates (MB a round)']);
     assert.deepEqual(await violations(page), []);
     assert.deepEqual(faults, []);
     await close();

@@ -20,6 +20,14 @@ export function radioTests(browser) {
     assert.deepEqual(shares.map(([name]) => name), CLASSES);
     const sum = shares.reduce((total, [, text]) => total + Number(/[\d.]+/.exec(text)[0]), 0);
     assert.ok(Math.abs(sum - 100) < 1, `${sum} %`);
+    const asked = page.waitForResponse((answer) => /\/burst\?.*receiver=3/.test(answer.url()));
+    await page.getByLabel('Receiver').fill('3');
+    const burst = await (await asked).json();
+    assert.deepEqual([burst.subject, burst.receiver, burst.in_phase.length], [2, 3, 128]);
+    const truth = await page.$$eval('.beside tbody th', (names) => names.map((name) => name.textContent).find((name) => name.endsWith(' (true)')));
+    assert.equal(`${burst.modulation} (true)`, truth, 'the burst of the slot that is shown');
+    await page.waitForSelector(`.burst svg[aria-label*="${burst.modulation}"]`);
+    assert.equal(await page.locator('.burst circle').count(), 128);
     await page.getByRole('button', { name: 'Go live' }).click();
     await until('the confusion counts', async () => Number(/; ([\d,]+) est/.exec(await page.locator('caption:has-text("What is true")').textContent())[1].replace(',', '')) > 60);
     const right = Number(/([\d.]+) % right/.exec(await page.locator('caption:has-text("What is true")').textContent())[1]);

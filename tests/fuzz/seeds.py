@@ -339,7 +339,8 @@ SEEDS = {
     "masking_wire_fuzz": bytes_of_any_kind,
     "network_file_fuzz": lambda: model_files() | {
         name: (ROOT / f"models/{name}.safetensors").read_bytes() for name in ("positioning", "modulation")},
-    "node_status_fuzz": lambda: {"size_text": field(1, LONG), "count_sensors": many(7), "count_problems": many(10)},
+    "node_status_fuzz": lambda: {
+        "size_text": field(1, LONG), "count_sensors": many(7), "count_problems": many(10), "count_checks": many(11)},
     "npy_fuzz": npy,
     "onnx_file_fuzz": onnx_files,
     "peer_fuzz": bytes_of_any_kind,

@@ -36,6 +36,7 @@ rules=(
   "node/accelerator;$grpc|$asio|$sqlite|core/(link|wire)/|node/(learner|panel|source|workload)/|aggregator/|cli/;"
   "node/accelerator;$xrt;/xrt_[^/:]*:"
   "node/workload;$io|core/(config|http|learning|link|runtime|wire)/|node/(learner|panel)/|aggregator/|cli/;"
+  "node/checks;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|core/(http|images|learning|link|nn|parameters|radio|scene|survey|truth|wire)/|node/(accelerator|learner|panel|source|workload)/|aggregator/|cli/|fpga/;"
   "node/panel;$grpc|$xrt|$sqlite|node/learner/|aggregator/|cli/;"
   "node/learner;$xrt|$sqlite|node/(panel|source)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"
@@ -51,7 +52,7 @@ rules=(
   "aggregator;node/|cli/|fpga/;"
   # A backup is a copy of the store, made by what knows the store.
   "cli;aggregator/;^cli/backup/"
-  # What runs a network is the node's accelerator and workload, and its augmenter in training.
+  # What runs a network is the node's accelerator and workload, and its augmenter in training; `doctor` shares its checks.
   # `doctor` checks a node's configuration as the node does, `backup` copies what it names; recordings are read by the
   # node's source.
   "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(backup/node_copy|doctor/doctor|train/(train_self_supervised))\.cc:"

@@ -1,16 +1,26 @@
 // The nodes of an aggregator: what is wrong with each, and how fast it reports.
-import type { Node } from '../api/types';
+import type { Node, NodeCheck } from '../api/types';
 import { count, duration, milliseconds, plural } from './numbers';
 
 const SOON_MS = 14 * 86_400_000;
 // A few frames that were refused after a start are no trouble for ever: this share of all frames is.
 const NOTABLE_SHARE = 0.01;
 
+export function checkWords(check: NodeCheck): string {
+  return `${check.check}: ${check.found}.${check.remedy === '' ? '' : ` ${check.remedy}.`}`;
+}
+
+// What may go wrong: the node does what it is asked to.
+export function warningsOf(node: Node): string[] {
+  return (node.status?.checks ?? []).filter((check) => check.finding === 'CHECK_FINDING_WARNING').map(checkWords);
+}
+
 // What an operator should know first; empty: all is well.
 export function troublesOf(node: Node, nowMs: number): string[] {
   const troubles: string[] = [];
   if (!node.connected && !node.learns.some((each) => each.connected)) troubles.push('Not connected.');
   for (const problem of node.status?.problems ?? []) troubles.push(problem);
+  for (const check of node.status?.checks ?? []) if (check.finding === 'CHECK_FINDING_FAULT') troubles.push(checkWords(check));
   const expiresMs = milliseconds(node.certificate_expires_unix_ns);
   if (expiresMs > 0 && expiresMs < nowMs) troubles.push('Its certificate has expired.');
   else if (expiresMs > 0 && expiresMs - nowMs < SOON_MS) troubles.push(`Its certificate expires in ${duration(expiresMs - nowMs)}.`);
@@ -52,9 +62,9 @@ export class FrameRates {
   }
 }
 
-// Troubled nodes first, then by site and name.
+// Troubled nodes first, then those with warnings, then by site and name.
 export function inOrder(nodes: readonly Node[], nowMs: number): Node[] {
-  const weight = (node: Node) => (troublesOf(node, nowMs).length > 0 ? 0 : 1);
+  const weight = (node: Node) => (troublesOf(node, nowMs).length > 0 ? 0 : warningsOf(node).length > 0 ? 1 : 2);
   return [...nodes].sort((a, b) => weight(a) - weight(b) || a.site.localeCompare(b.site) || a.name.localeCompare(b.name));
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { FlowAccount, Node, Round } from '../api/types';
+import type { CheckFinding, FlowAccount, Node, NodeStatus, Round } from '../api/types';
 import { Confusion } from './confusion';
 import { parseFaults } from './faults';
-import { FrameRates, inOrder, matches, troublesOf } from './fleet';
+import { FrameRates, inOrder, matches, troublesOf, warningsOf } from './fleet';
 import { accountOf, balanceOf } from './flow';
 import { accuracyCurves, committed, operationsOf } from './runs';
 import type { Slot } from './slot';
@@ -48,6 +48,13 @@ test('a node in trouble says why and stands first', () => {
   expect(troublesOf(node({ accepted_frames: '100000', refused_frames: '832', dropped_frames: '3' }), 0)).toEqual([]);
   expect(troublesOf(node({ accepted_frames: '1000', refused_frames: '20' }), 0)).toEqual(['20 frames refused.']);
   expect(troublesOf(node({ certificate_expires_unix_ns: '1000000000' }), 2000)).toEqual(['Its certificate has expired.']);
+  const check = { check: 'clock', finding: 'CHECK_FINDING_WARNING', found: 'not synchronised', remedy: 'Run chrony' } as const;
+  const saying = (finding: CheckFinding) => node({ name: 'a', status: { problems: [], checks: [{ ...check, finding }] } as unknown as NodeStatus });
+  expect(warningsOf(saying('CHECK_FINDING_WARNING'))).toEqual(['clock: not synchronised. Run chrony.']);
+  expect(troublesOf(saying('CHECK_FINDING_WARNING'), 0)).toEqual([]);
+  expect(troublesOf(saying('CHECK_FINDING_FAULT'), 0)).toEqual(['clock: not synchronised. Run chrony.']);
+  expect(warningsOf(saying('CHECK_FINDING_OK'))).toEqual([]);
+  expect(inOrder([node(), saying('CHECK_FINDING_WARNING'), lost], 0).map((each) => each.name)).toEqual(['z', 'a', 'north']);
   expect(inOrder([node(), lost], 0).map((each) => each.name)).toEqual(['z', 'north']);
   expect([matches(node(), 'NOR lis'), matches(node(), 'south'), matches(node(), '')]).toEqual([true, false, true]);
 });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Site } from '../api/types';
+import type { SimulatedBurst, Site } from '../api/types';
+import { pathOf, pointsOf, REACH } from './burst';
+import { modeOf, needsOf } from './calibration';
 import { ellipseOf } from './ellipse';
 import { figuresOf } from './figures';
 import { History } from './history';
@@ -118,6 +120,46 @@ test('the liar stands first, and its neighbours are not called liars', () => {
   expect(verdicts.map((each) => [each.source, each.severity])).toEqual([['c', 'bad'], ['b', 'warn'], ['d', 'warn'], ['a', 'good']]);
   expect(verdicts[0]!.words[0]).toContain('6.00 times as far');
   expect(verdicts[1]!.words[0]).toContain('look at that one first');
+});
+
+test('the band says what can be measured, the bounds what matters', () => {
+  const banded = (consistency: number, low: number, high: number) => {
+    const one = site({ a: consistency });
+    one.sources[0]!.consistency_band = { low, high, tuples: 1 };
+    return judge(one, undefined)[0]!;
+  };
+  expect(banded(1.01, 0.96, 1.04)).toMatchObject({ severity: 'good', band: { low: 0.96, high: 1.04 }, words: ['As far from the others as it claims.'] });
+  expect(banded(1.21, 0.96, 1.04)).toMatchObject({ severity: 'good', words: ['It errs 1.10 times as far as it claims: measurable, but little.'] });
+  expect(banded(0.64, 0.96, 1.04)).toMatchObject({ severity: 'good', words: ['It claims 1.25 times the uncertainty that it shows: measurable, but little.'] });
+  expect(banded(4, 0.96, 1.04).severity).toBe('bad');
+  for (const few of [banded(4, 0, 7.8), banded(0.1, 0, 7.8)]) expect(few).toMatchObject({ severity: 'faint', words: ['Too few tuples to tell yet.'] });
+  expect(banded(9, 0, 7.8).severity).toBe('bad');
+});
+
+test('a calibration has words, and its mode', () => {
+  const room = site({ a: 1, b: 1, c: 1 }, { calibration: 'CALIBRATION_MODE_OBSERVE' });
+  const calibration = {
+    corrected: false, scale: 1.8, shift_x_m: -0.012, shift_y_m: 0.003, shift_x_deviation_m: 0.001, shift_y_deviation_m: 0.002,
+    turn_deg: -2, turn_deviation_deg: 0.1, observations: 5000, finding: 'turned by 2.0° ± 0.1°; not corrected',
+  };
+  room.sources[1]!.calibration = { ...calibration, observations: 99, finding: '' };
+  room.sources[2]!.calibration = calibration;
+  expect(modeOf(room)).toBe('observe');
+  expect(modeOf(site({ a: 1 }))).toBe('none');
+  const needs = needsOf(room);
+  expect(needs.map((each) => [each.source, each.notable])).toEqual([['c', true], ['b', false]]);
+  expect(needs[0]).toMatchObject({ scale: '1.80', shiftX: '-1.2 ± 0.1 cm', shiftY: '0.3 ± 0.2 cm', turn: '-2.00 ± 0.10 °', words: calibration.finding });
+  expect(needs[1]!.words).toMatch(/Too few/);
+  room.sources[2]!.calibration = { ...calibration, turn_deg: 'NaN' as unknown as number, scale: Infinity };
+  expect(needsOf(room)[0]).toMatchObject({ turn: '–', scale: '–' });
+});
+
+test('a burst is a picture of finite points within reach', () => {
+  const burst = { in_phase: [1, -0.5, 9, 'NaN', 0], quadrature: [2, 0, -9, 0] } as unknown as SimulatedBurst;
+  const points = pointsOf(burst);
+  expect(points).toEqual([{ x: 1, y: -2 }, { x: -0.5, y: -0 }, { x: REACH, y: REACH }]);
+  expect(pathOf(points)).toBe('M1.000 -2.000L-0.500 0.000L3.000 3.000');
+  expect(pathOf([])).toBe('');
 });
 
 test('silence, gates, lost slots and refusals are said with their share', () => {

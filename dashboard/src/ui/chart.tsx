@@ -17,18 +17,21 @@ interface Properties {
   readonly curves: readonly Curve[];
   readonly time?: boolean;
   readonly logarithmic?: boolean;
-  readonly band?: readonly [number, number]; // of the vertical axis, shaded: where values should be
+  readonly band?: { readonly low: readonly number[]; readonly high: readonly number[] }; // along, shaded: where values should be; NaN: not known
+  readonly bounds?: readonly number[]; // of the vertical axis, dashed
   readonly range?: readonly [number, number];
 }
 
 const HEIGHT_PX = 220;
+const LEAST = 1e-6; // a logarithmic axis has no 0
 
 const timesOf: uPlot.Axis.DynamicValues = (_plot, ticks, _axis, _space, stepS) => ticks.map((tick) => tickTime(1000 * tick, 1000 * stepS));
 
-function optionsOf(properties: Properties, width: number): uPlot.Options {
+function optionsOf(latest: () => Properties, width: number): uPlot.Options {
+  const properties = latest();
   const palette = colours();
   const axis = { stroke: palette.faint, grid: { stroke: palette.line, width: 1 }, ticks: { stroke: palette.line, width: 1 } };
-  const { band, range, logarithmic } = properties;
+  const { bounds, range, logarithmic } = properties;
   return {
     width,
     height: HEIGHT_PX,
@@ -56,15 +59,33 @@ function optionsOf(properties: Properties, width: number): uPlot.Options {
     hooks: {
       drawClear: [
         (plot) => {
-          if (band === undefined) return;
-          const [top, bottom] = [plot.valToPos(band[1], 'y', true), plot.valToPos(band[0], 'y', true)];
-          const { left, width: wide, top: upper, height } = plot.bbox;
-          plot.ctx.save();
-          plot.ctx.globalAlpha = 0.14;
-          plot.ctx.fillStyle = palette.good;
-          const first = Math.max(upper, top);
-          plot.ctx.fillRect(left, first, wide, Math.max(0, Math.min(upper + height, bottom) - first));
-          plot.ctx.restore();
+          const { along, band } = latest();
+          const { left, width: wide, top, height } = plot.bbox;
+          const { ctx } = plot;
+          ctx.save();
+          ctx.beginPath();
+          ctx.rect(left, top, wide, height);
+          ctx.clip();
+          ctx.strokeStyle = palette.faint;
+          ctx.setLineDash([6, 6]);
+          for (const bound of bounds ?? []) {
+            const y = plot.valToPos(bound, 'y', true);
+            ctx.beginPath();
+            ctx.moveTo(left, y);
+            ctx.lineTo(left + wide, y);
+            ctx.stroke();
+          }
+          ctx.globalAlpha = 0.25;
+          ctx.fillStyle = palette.good;
+          // Each value holds until the next one.
+          for (let i = 0; band !== undefined && i + 1 < along.length; ++i) {
+            const [low, high] = [band.low[i]!, band.high[i]!];
+            if (!(high > 0)) continue;
+            const [x, next] = [plot.valToPos(along[i]!, 'x', true), plot.valToPos(along[i + 1]!, 'x', true)];
+            const [upper, lower] = [plot.valToPos(high, 'y', true), plot.valToPos(Math.max(low, LEAST), 'y', true)];
+            ctx.fillRect(x, upper, next - x, lower - upper);
+          }
+          ctx.restore();
         },
       ],
     },
@@ -88,7 +109,7 @@ export function Chart(properties: Properties) {
     if (element === null) return undefined;
     const make = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(latest.current, element.clientWidth || 400), dataOf(latest.current), element);
+      plot.current = new uPlot(optionsOf(() => latest.current, element.clientWidth || 400), dataOf(latest.current), element);
     };
     make();
     const forget = onTheme(make);

@@ -1,20 +1,24 @@
 // The sources of a site: which of them can be believed.
+import { useState } from 'preact/hooks';
 import type { Site } from '../api/types';
 import { duration, integer, percent, real, significant } from '../model/numbers';
 import type { SiteHistory } from '../model/site_history';
-import { BAND, judge, type Severity, type Verdict } from '../model/trust';
+import { bandOf, BOUNDS, judge, type Severity, type Verdict } from '../model/trust';
 import { Chart } from '../ui/chart';
 import { Empty, Scrolling, State } from '../ui/parts';
+import { Calibration } from './calibration';
 
 const LATELY_MS = 60_000;
 const LABELS: Record<Severity, string> = { bad: 'look here', warn: 'notable', good: 'consistent', faint: 'not measured' };
 
-function Row({ verdict }: { verdict: Verdict }) {
+function Row({ verdict, chosen, choose }: { verdict: Verdict; chosen: boolean; choose: () => void }) {
+  const { band } = verdict;
   return (
-    <tr>
-      <th scope="row">{verdict.source}</th>
+    <tr class={chosen ? 'chosen' : ''}>
+      <th scope="row"><button type="button" class="plain" aria-pressed={chosen} onClick={choose}>{verdict.source}</button></th>
       <td><State kind={verdict.severity}>{LABELS[verdict.severity]}</State></td>
       <td class="number">{verdict.consistency > 0 ? significant(verdict.consistency) : '–'}</td>
+      <td class="number">{band === undefined ? '–' : `${significant(band.low)} to ${significant(band.high)}`}</td>
       <td class="number">{percent(verdict.gated)}</td>
       <td class="number">{percent(verdict.missed)}</td>
       <td class="number">{integer(verdict.refusedFrames)}</td>
@@ -38,15 +42,33 @@ function Reasons({ title, counts }: { title: string; counts: Readonly<Record<str
   );
 }
 
+function ConsistencyText({ classes, one }: { classes: boolean; one: boolean }) {
+  const bounds = `Beyond the dashed lines, ${BOUNDS[0]} and ${BOUNDS[1]}, its uncertainty is off by more than 40 %, and the verdict says so.`;
+  if (classes) return <p>A source that knows what it claims is at 1 or below. {bounds}</p>;
+  return (
+    <p>
+      Shaded is the chi-square band of {one ? 'this source' : 'the sources; a name in the table shows one with its own'}: 99.9 % of consistent sources are inside if their errors change
+      with every slot. Errors that last leave it soon. {bounds} Far above 1, a source claims more than it knows, or stands elsewhere than is believed.
+    </p>
+  );
+}
+
 export function SourcesView({ site, history }: { site: Site; history: SiteHistory }) {
+  const [chosen, choose] = useState('');
   const verdicts = judge(site, history.before(site.name, LATELY_MS));
   if (verdicts.length === 0) return <Empty title="No source"><p>The site names none in <code>sources</code> of its configuration.</p></Empty>;
   const names = verdicts.map((each) => each.source).sort();
+  const shown = names.includes(chosen) ? [chosen] : names;
   const { times } = history.series(site.name, () => 0);
-  const curves = names.map((name) => ({
+  const curves = shown.map((name) => ({
     label: name,
     values: history.series(site.name, (then) => real(then.sources.find((each) => each.name === name)?.consistency) || NaN).values,
   }));
+  const edge = (end: 'low' | 'high', widest: (...values: number[]) => number) => history.series(site.name, (then) => {
+    const ends = then.sources.filter((each) => shown.includes(each.name)).map((each) => bandOf(each)?.[end] ?? NaN).filter(Number.isFinite);
+    return ends.length === 0 ? NaN : widest(...ends);
+  }).values;
+  const band = { low: edge('low', Math.min), high: edge('high', Math.max) };
   const first = verdicts[0]!;
   return (
     <>
@@ -59,6 +81,7 @@ export function SourcesView({ site, history }: { site: Site; history: SiteHistor
               <th scope="col">source</th>
               <th scope="col">verdict</th>
               <th scope="col" class="number" title="Mean squared distance from the others in units of what the source claims; 1 is right">consistency</th>
+              <th scope="col" class="number" title="Where 99.9 % of consistent sources lie, by chi-square">band</th>
               <th scope="col" class="number">gated</th>
               <th scope="col" class="number">missed slots</th>
               <th scope="col" class="number">refused frames</th>
@@ -66,12 +89,17 @@ export function SourcesView({ site, history }: { site: Site; history: SiteHistor
               <th scope="col">why</th>
             </tr>
           </thead>
-          <tbody>{verdicts.map((verdict) => <Row key={verdict.source} verdict={verdict} />)}</tbody>
+          <tbody>
+            {verdicts.map((verdict) => (
+              <Row key={verdict.source} verdict={verdict} chosen={verdict.source === chosen} choose={() => choose(verdict.source === chosen ? '' : verdict.source)} />
+            ))}
+          </tbody>
         </table>
       </Scrolling>
-      <h3>Consistency since the page was opened</h3>
-      <p>The band from {BAND[0]} to {BAND[1]} is where a source should be. Far above 1 it claims more than it knows, or stands elsewhere than is believed.</p>
-      <Chart label={`Consistency of ${names.join(', ')} over time`} time logarithmic band={BAND} along={times} curves={curves} />
+      <h3>Consistency of {shown.length === 1 ? shown[0] : 'all sources'} since the page was opened</h3>
+      <ConsistencyText classes={site.classes.length > 0} one={shown.length === 1} />
+      <Chart label={`Consistency of ${shown.join(', ')} over time`} time logarithmic band={band} bounds={BOUNDS} along={times} curves={curves} />
+      <Calibration site={site} />
       <div class="columns">
         <Reasons title="Refused frames of the site by reason" counts={site.counters?.refused_frames_by_reason ?? {}} />
         <Reasons title="Refused tuples of the site by reason" counts={site.counters?.refused_tuples_by_reason ?? {}} />

@@ -1,6 +1,8 @@
 // All that the API has of one node.
-import type { Node, Sensor } from '../../api/types';
+import type { CheckFinding, Node, NodeStatus, Sensor } from '../../api/types';
+import { checkWords } from '../../model/fleet';
 import { bytes, count, dateAndTime, digest, duration, integer, milliseconds, real, significant } from '../../model/numbers';
+import { State } from '../../ui/parts';
 
 function reading(sensor: Sensor): string {
   const unit = sensor.kind === 'SENSOR_KIND_TEMPERATURE' ? ' °C' : sensor.kind === 'SENSOR_KIND_POWER' ? ' W' : '';
@@ -31,10 +33,35 @@ function factsOf(node: Node, nowMs: number): [string, string][] {
   return facts;
 }
 
+const FINDINGS: Record<CheckFinding, { kind: 'good' | 'warn' | 'bad' | 'faint'; word: string }> = {
+  CHECK_FINDING_UNSPECIFIED: { kind: 'faint', word: 'unknown' },
+  CHECK_FINDING_OK: { kind: 'good', word: 'ok' },
+  CHECK_FINDING_WARNING: { kind: 'warn', word: 'warning' },
+  CHECK_FINDING_FAULT: { kind: 'bad', word: 'fault' },
+};
+
+function Checks({ status, nowMs }: { status: NodeStatus; nowMs: number }) {
+  if (status.checks.length === 0) return <p>It has not said how its machine is. Nodes before this release do not.</p>;
+  return (
+    <>
+      <p>Checks of its machine, {duration(Math.max(0, nowMs - milliseconds(status.checked_unix_ns)))} ago; <code>tributary doctor --config node.toml</code> on the node checks more.</p>
+      <ul aria-label="Checks">
+        {status.checks.map((check) => {
+          const { kind, word } = FINDINGS[check.finding] ?? FINDINGS.CHECK_FINDING_UNSPECIFIED;
+          return <li><State kind={kind}>{word}</State> {checkWords(check)}</li>;
+        })}
+      </ul>
+    </>
+  );
+}
+
 export function NodeDetails({ node, nowMs }: { node: Node; nowMs: number }) {
   return (
-    <dl class="facts">
-      {factsOf(node, nowMs).filter(([, text]) => text !== '').map(([name, text]) => <div><dt>{name}</dt><dd>{text}</dd></div>)}
-    </dl>
+    <>
+      <dl class="facts">
+        {factsOf(node, nowMs).filter(([, text]) => text !== '').map(([name, text]) => <div><dt>{name}</dt><dd>{text}</dd></div>)}
+      </dl>
+      {node.status !== undefined && <Checks status={node.status} nowMs={nowMs} />}
+    </>
   );
 }

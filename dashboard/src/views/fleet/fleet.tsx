@@ -4,7 +4,7 @@ import { nodes as poll } from '../../api/nodes';
 import { usePoll } from '../../api/poll';
 import type { Node } from '../../api/types';
 import { count, integer, milliseconds, duration, shortDigest, significant } from '../../model/numbers';
-import { FrameRates, inOrder, keyOf, matches, troublesOf } from '../../model/fleet';
+import { FrameRates, inOrder, keyOf, matches, troublesOf, warningsOf } from '../../model/fleet';
 import { hashOf } from '../../model/route';
 import { Empty, Figure, Figures, Notice, Scrolling, State } from '../../ui/parts';
 import { NodeDetails } from './details';
@@ -26,7 +26,7 @@ function Row({ node, rate, nowMs, open, toggle }: { node: Node; rate: number; no
         <td class="number">{integer(count(node.dropped_frames))}</td>
         <td>{node.model_name}{node.model_sha256 !== '' && <> <code>{shortDigest(node.model_sha256)}</code></>}</td>
         <td>{node.learns.map((each) => <div>{each.run === '' ? 'waits for a run' : <a href={hashOf('learning', each.run)}>{each.run}</a>}{each.last_round > 0 && ` round ${each.last_round}`}</div>)}</td>
-        <td class="words">{troubles.join(' ')}</td>
+        <td class="words">{[...troubles, ...warningsOf(node)].join(' ')}</td>
       </tr>
       {open && <tr class="details"><td colSpan={10}><NodeDetails node={node} nowMs={nowMs} /></td></tr>}
     </>

@@ -8,6 +8,7 @@ import { Empty, Figure, Figures, Notice } from '../../ui/parts';
 import { Redraw } from '../../ui/redraw';
 import { colours, onTheme } from '../../ui/theme';
 import { useTick } from '../../ui/tick';
+import { BurstPicture } from './burst';
 import { ClassTable, ConfusionTable, ProbabilityTable } from './classes';
 import { Contributions } from './contributions';
 import { LiveSite, STALE_MS } from './live_site';
@@ -121,7 +122,7 @@ export function RoomView({ site, subject, select }: Properties) {
             )}
           </Figures>
           {slot !== undefined && subject !== undefined && (categorical
-            ? <ProbabilityTable slot={slot} classes={site.classes} subject={subject} />
+            ? <><ProbabilityTable slot={slot} classes={site.classes} subject={subject} />{site.has_truth && <BurstPicture site={site} slot={slot} subject={subject} />}</>
             : <Contributions slot={slot} subject={subject} sources={live?.leaves ?? []} />)}
           {slot !== undefined && !categorical && <SubjectTable slot={slot} selected={subject} select={select} />}
           {!categorical && !site.has_room && <p class="hint">Walls and panels are drawn where <code>[site.room]</code> of the aggregator’s configuration has them.</p>}
