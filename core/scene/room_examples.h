@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "core/scene/room.h"
 #include "core/scene/room_channel.h"
+#include "core/scene/room_plan.h"
 
 namespace tributary::scene {
 
@@ -40,6 +42,9 @@ struct RoomConditions {
   double turn_deg = 0;             // greatest turn of a panel about its own centre
   std::array<PanelMounting, 4> mounting = {};  // of each wall's panel, for all users; adds to the drawn one
   double scatterers_probability = 0;           // that there are objects in the room, one to three
+  // Surfaces, objects, antennas and mountings are those of one room, drawn from this, and the same for all
+  // users; height, SNR, clock and what blocks a line of sight stay each user's own.
+  std::optional<std::uint64_t> room = std::nullopt;
 
   // The world in which the robust model is trained.
   static RoomConditions Drawn();
@@ -52,6 +57,7 @@ struct RoomConditions {
 struct RoomExamples {
   std::uint64_t seed;
   RoomConditions conditions = {};
+  RoomPlan plan = {};
 
   // In the site's frame.
   RoomPosition User(std::uint64_t index) const;
