@@ -80,8 +80,7 @@ World DrawWorld(const RoomConditions& conditions, const RoomPlan& plan, std::uin
 
 // How one panel differs from the ideal one when it senses one user.
 struct PanelState {
-  RoomPosition shift;  // in its nominal frame, m
-  double turn;         // rad
+  PanelMounting mounting;
   double sight_gain;
   AntennaGains gains;
 };
@@ -125,9 +124,9 @@ PanelState DrawPanel(const RoomConditions& conditions, std::uint64_t seed, std::
   Draws& hardware = conditions.room.has_value() ? of_room : draws;
   PanelState panel;
   const PanelMounting& mounting = conditions.mounting[static_cast<std::size_t>(wall)];
-  panel.shift.x = mounting.shift.x + hardware.Even(conditions.shift_m);
-  panel.shift.y = mounting.shift.y + hardware.Even(conditions.shift_m);
-  panel.turn = (mounting.turn_deg + hardware.Even(conditions.turn_deg)) * kPerDegree;
+  panel.mounting.shift.x = mounting.shift.x + hardware.Even(conditions.shift_m);
+  panel.mounting.shift.y = mounting.shift.y + hardware.Even(conditions.shift_m);
+  panel.mounting.turn_deg = mounting.turn_deg + hardware.Even(conditions.turn_deg);
   const bool blocked = conditions.one_panel_blocked ? index % kPanels == static_cast<std::uint64_t>(wall)
                                                     : draws.Happens(conditions.blocked_probability);
   panel.sight_gain = blocked ? FromDb(-draws.Between(conditions.blocked_db)) : 1.0;
@@ -139,16 +138,16 @@ PanelState DrawPanel(const RoomConditions& conditions, std::uint64_t seed, std::
   return panel;
 }
 
-// From the nominal frame to that of a panel which is shifted, then turned about its centre.
-RoomPosition ToTrueFrame(const PanelState& panel, RoomPosition nominal) {
+}  // namespace
+
+RoomPosition ToTrueFrame(const PanelMounting& mounting, RoomPosition nominal) {
   constexpr double kCentreY = -kRoomSideM / 2;
-  const double cosine = std::cos(panel.turn), sine = std::sin(panel.turn);
-  const double x = nominal.x - panel.shift.x;
-  const double y = nominal.y - panel.shift.y - kCentreY;
+  const double turn = mounting.turn_deg * kPerDegree;
+  const double cosine = std::cos(turn), sine = std::sin(turn);
+  const double x = nominal.x - mounting.shift.x;
+  const double y = nominal.y - mounting.shift.y - kCentreY;
   return {cosine * x + sine * y, cosine * y - sine * x + kCentreY};
 }
-
-}  // namespace
 
 RoomConditions RoomConditions::Drawn() {
   return {.height_m = {0.5, 1.8},
@@ -173,13 +172,21 @@ RoomConditions RoomConditions::Working() {
   return conditions;
 }
 
+RoomConditions RoomConditions::OfOneRoom(std::uint64_t room) {
+  RoomConditions conditions = Drawn();
+  conditions.snr_db.least = 10;
+  conditions.dead_antennas = 0;
+  conditions.room = room;
+  return conditions;
+}
+
 RoomPosition RoomExamples::User(std::uint64_t index) const {
   const RoomPosition range = UserRange(plan);
   return {range.x * (2 * UniformAt(seed, 2 * index) - 1), range.y * (2 * UniformAt(seed, 2 * index + 1) - 1)};
 }
 
 RoomPosition RoomExamples::Label(std::uint64_t index, Wall wall) const {
-  return ToTrueFrame(DrawPanel(conditions, seed, index, wall, false),
+  return ToTrueFrame(DrawPanel(conditions, seed, index, wall, false).mounting,
                      ToPanelFrame(plan, wall, User(index)));
 }
 
@@ -205,9 +212,10 @@ void RoomExamples::Sense(std::uint64_t index, Wall wall, std::span<float, kChann
                       static_cast<float>(gain),
                       static_cast<float>(std::hypot(at.x - user.x, at.y - user.y, z - world.height_m))};
   }
-  if (panel.turn != 0 || panel.shift.x != 0 || panel.shift.y != 0) {
+  const PanelMounting& hung = panel.mounting;
+  if (hung.turn_deg != 0 || hung.shift.x != 0 || hung.shift.y != 0) {
     for (RoomPath& path : std::span(paths).first(count)) {
-      const RoomPosition seen = ToTrueFrame(panel, {path.x, path.y});
+      const RoomPosition seen = ToTrueFrame(hung, {path.x, path.y});
       path.x = static_cast<float>(seen.x);
       path.y = static_cast<float>(seen.y);
     }

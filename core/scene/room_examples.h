@@ -25,6 +25,9 @@ struct PanelMounting {
   double turn_deg = 0;          // counter-clockwise
 };
 
+// From the panel's nominal frame to that in which it really hangs: shifted, then turned about its centre.
+RoomPosition ToTrueFrame(const PanelMounting& mounting, RoomPosition nominal);
+
 // How the worlds of users are drawn. The defaults are the ideal room: every user meets the same world.
 struct RoomConditions {
   Range height_m = {kUserHeightM, kUserHeightM};  // of the user's antenna
@@ -50,6 +53,9 @@ struct RoomConditions {
   static RoomConditions Drawn();
   // Those of an installation that works: 10 dB and more, all antennas in order, panels as planned.
   static RoomConditions Working();
+  // Those of one room, drawn as for the training, in which users walk about: 10 dB and more, no antenna is
+  // dead.
+  static RoomConditions OfOneRoom(std::uint64_t room);
 };
 
 // Users are spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same
