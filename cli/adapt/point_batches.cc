@@ -38,10 +38,12 @@ void Augment(const Augmentation& augmentation, nn::RandomStream& random, nn::Fea
                                                          phase * random.Normal()));
     for (std::size_t k = 0; k < clock.size(); ++k) {
       const std::size_t i = antenna * clock.size() + k;
-      const std::complex<float> turned =
-          std::complex<float>(features[i], features[i + kHalfOfInputs]) * receiver * clock[k];
-      features[i] = turned.real() + noise * normal[i];
-      features[i + kHalfOfInputs] = turned.imag() + noise * normal[i + kHalfOfInputs];
+      // By hand: std::complex multiplies by a function that looks for infinities.
+      const float turn_re = receiver.real() * clock[k].real() - receiver.imag() * clock[k].imag();
+      const float turn_im = receiver.real() * clock[k].imag() + receiver.imag() * clock[k].real();
+      const float re = features[i], im = features[i + kHalfOfInputs];
+      features[i] = re * turn_re - im * turn_im + noise * normal[i];
+      features[i + kHalfOfInputs] = re * turn_im + im * turn_re + noise * normal[i + kHalfOfInputs];
     }
   }
 }

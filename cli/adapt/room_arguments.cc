@@ -42,7 +42,7 @@ std::string ReadRoomSize(const std::string& text, scene::RoomPlan& plan) {
 std::string ReadPanelPlace(const std::string& text, RoomArguments& room) {
   const std::vector<std::string> parts = absl::StrSplit(text, ',');
   scene::PanelPlace place;
-  for (std::size_t w = 0; parts.size() == 3 && w < scene::kWalls; ++w) {
+  for (std::size_t w = 0; parts.size() == 3 && w < scene::kWallCount; ++w) {
     const auto wall = static_cast<scene::Wall>(w);
     if (parts[0] != scene::WallName(wall)) continue;
     if (!ReadMetres(parts[1], place.along_m) || !ReadMetres(parts[2], place.height_m)) break;
@@ -60,7 +60,7 @@ std::string ReadPanelPlace(const std::string& text, RoomArguments& room) {
 
 std::string CheckRoom(const RoomArguments& room) {
   const scene::RoomPlan& plan = room.plan;
-  for (std::size_t w = 0; w < scene::kWalls; ++w) {
+  for (std::size_t w = 0; w < scene::kWallCount; ++w) {
     const auto wall = static_cast<scene::Wall>(w);
     const bool along_x = wall == scene::Wall::kSouth || wall == scene::Wall::kNorth;
     const double half = (along_x ? plan.width_m : plan.depth_m) / 2;

@@ -106,11 +106,11 @@ std::array<RoomPath, kMirrorPaths> MirrorPaths(RoomPosition user, double height_
   const auto twice = [](double place) { return static_cast<float>(2 * place); };
   const auto gain = [&reflections](std::size_t surface) { return static_cast<float>(reflections[surface]); };
   return {{{x, y, z, 1.0f},
-           {kSide - x, y, z, gain(0)},
-           {-kSide - x, y, z, gain(1)},
-           {x, kSide - y, z, gain(2)},
+           {twice(surroundings.right) - x, y, z, gain(0)},
+           {twice(surroundings.left) - x, y, z, gain(1)},
+           {x, twice(surroundings.front) - y, z, gain(2)},
            {x, y, -z, gain(3)},
-           {x, y, static_cast<float>(2 * kRoomHeightM) - z, gain(4)}}};
+           {x, y, twice(surroundings.ceiling) - z, gain(4)}}};
 }
 
 PanelArray::PanelArray(double carrier_hz, double height_m) : carrier_hz_(carrier_hz) {

@@ -10,7 +10,7 @@
 namespace tributary::scene {
 namespace {
 
-constexpr std::size_t kPanels = kWalls;
+constexpr std::size_t kPanels = kWallCount;
 constexpr double kPerDegree = std::numbers::pi / 180;
 constexpr double kNsToM = 1e-9 * kSpeedOfLightMPerS;
 // An object of a room scatters less than a wall reflects.

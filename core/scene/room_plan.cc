@@ -56,7 +56,7 @@ RoomPlan DrawRoomPlan(std::uint64_t seed) {
   plan.depth_m = between(6, 20);
   plan.height_m = between(2.5, 5);
   plan.carrier_hz = between(2.4e9, 6e9);
-  for (std::size_t w = 0; w < kWalls; ++w) {
+  for (std::size_t w = 0; w < kWallCount; ++w) {
     const double most = AlongM(plan, static_cast<Wall>(w)) / 2 - 1;
     plan.panels[w].along_m = between(-most, most);
     plan.panels[w].height_m = between(1.5, std::min(3.0, plan.height_m - 0.3));

@@ -9,7 +9,7 @@
 
 namespace tributary::scene {
 
-inline constexpr std::size_t kWalls = 4;
+inline constexpr std::size_t kWallCount = 4;
 
 struct PanelPlace {
   double along_m = 0;  // of its centre, in the site's frame: x on the south and north wall, else y
@@ -25,7 +25,7 @@ struct RoomPlan {
   double depth_m = kRoomSideM;  // along y
   double height_m = kRoomHeightM;
   double carrier_hz = kCarrierHz;
-  std::array<PanelPlace, kWalls> panels = {};  // in the order of Wall
+  std::array<PanelPlace, kWallCount> panels = {};  // in the order of Wall
 };
 
 // Users keep kWallMarginM from the walls: |x| and |y| are at most these.
