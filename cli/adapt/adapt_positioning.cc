@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -45,6 +47,7 @@ struct AdaptArguments {
   std::uint64_t labelled = 0;  // 0: all of a recording, 100 of a simulation
   bool simulate = false;
   std::uint64_t rooms = 0;
+  std::uint64_t seeds = 1;
   std::uint64_t judged = 1'000;
   std::string features, positions;
   AdaptationOptions adaptation;
@@ -233,60 +236,102 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
   return absl::OkStatus();
 }
 
-// Rooms drawn at random: each with the same numbers of labelled points.
+// All sets of points of one room. Errors: as Compare.
+absl::Status StudyRoom(const AdaptArguments& arguments, const nn::PositioningNetwork& base, std::uint64_t room,
+                       std::map<std::size_t, std::vector<Compared>>& results, nlohmann::ordered_json& json) {
+  const std::vector<scene::Wall>& walls = arguments.room.walls;
+  const std::uint64_t room_seed = scene::MixBits(kRoomPlans, room);
+  const scene::RoomPlan plan = scene::DrawRoomPlan(room_seed);
+  std::fprintf(stderr, "room %llu of %llu: %s\n", static_cast<unsigned long long>(room + 1),
+               static_cast<unsigned long long>(arguments.rooms), RoomText(plan).c_str());
+  json = {{"room", RoomText(plan)}};
+  ASSIGN_OR_RETURN(const auto planned,
+                   LearnPlan(base, plan, walls, arguments.adaptation, PrintAdaptationProgress));
+  for (auto& [labelled, compared] : results) {
+    for (std::uint64_t seed = 0; seed < arguments.seeds; ++seed) {
+      AdaptArguments drawn = arguments;
+      drawn.adaptation.seed += seed;
+      const Measured measured = Simulate(drawn, plan, walls, room_seed, labelled);
+      ASSIGN_OR_RETURN(const auto result, Compare(base, planned, plan, measured, drawn.adaptation));
+      compared.push_back(result.second);
+      json["labelled"][std::to_string(labelled)].push_back(ToJson(result.second));
+      if (arguments.json) continue;
+      std::cout << fmt::format("room {}: {}, {}, seed {}\n", room + 1, RoomText(plan),
+                               runtime::Counted(labelled, "labelled point"), drawn.adaptation.seed);
+      PrintCompared(result.second);
+      std::cout << std::flush;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The figures of one method over all rooms and seeds.
+struct OverRooms {
+  double mean_m = 0, p90_m = 0, nees = 0;  // means
+  double worst_m = 0, least_nees = std::numeric_limits<double>::infinity(), most_nees = 0;
+};
+
+OverRooms Summarise(const std::vector<Compared>& results, ErrorFigures Compared::*method) {
+  OverRooms over;
+  const double share = 1.0 / static_cast<double>(results.size());
+  for (const Compared& compared : results) {
+    const ErrorFigures& figures = compared.*method;
+    over.mean_m += share * figures.mean_m;
+    over.p90_m += share * figures.p90_m;
+    over.nees += share * figures.nees;
+    over.worst_m = std::max(over.worst_m, figures.mean_m);
+    over.least_nees = std::min(over.least_nees, figures.nees);
+    over.most_nees = std::max(over.most_nees, figures.nees);
+  }
+  return over;
+}
+
+void PrintStudy(const AdaptArguments& arguments, const std::map<std::size_t, std::vector<Compared>>& results) {
+  const Table table({Left("method", 36), Right("points"), Right("mean", 8), Right("worst", 8), Right("p90", 8),
+                     Right("NEES", 8), Right("least", 8), Right("most", 8)});
+  std::cout << fmt::format("{}, {} each; errors in cm: means, and the worst mean of a room\n{}\n",
+                           runtime::Counted(arguments.rooms, "room"), runtime::Counted(arguments.seeds, "seed"),
+                           table.Heading());
+  const auto two = [](double value) { return fmt::format("{:.2f}", value); };
+  for (const auto& [labelled, all] : results) {
+    for (const Row& row : kRows) {
+      const OverRooms over = Summarise(all, row.figures);
+      std::cout << table.Row(row.text, labelled, Cm(over.mean_m), Cm(over.worst_m), Cm(over.p90_m), two(over.nees),
+                             two(over.least_nees), two(over.most_nees))
+                << "\n";
+    }
+    const auto third = std::ranges::count_if(all, [](const Compared& compared) {
+      return 3 * compared.adapted.mean_m <= compared.unadapted.mean_m;
+    });
+    const auto below = std::ranges::count_if(all, [](const Compared& compared) {
+      return compared.adapted.mean_m < compared.from_nothing.mean_m;
+    });
+    std::cout << fmt::format(
+        "{} labelled points: adapted has at most a third of the unadapted error in {} of {} runs, and less than "
+        "from nothing in {}\n",
+        labelled, third, all.size(), below);
+  }
+}
+
+// Rooms drawn at random, each with the same numbers of labelled points.
 absl::Status StudyRooms(const AdaptArguments& arguments) {
   ASSIGN_OR_RETURN(const auto base, LoadPositioningModel(arguments.model));
-  const std::vector<scene::Wall>& walls = arguments.room.walls;
-  std::vector<std::size_t> counts = {50, 100, 500};
-  if (arguments.labelled != 0) counts = {arguments.labelled};
-  std::vector<std::vector<Compared>> results(counts.size());
-  nlohmann::ordered_json json = {{"base_sha256", base.network.sha256}, {"rooms", nlohmann::ordered_json::array()}};
+  std::map<std::size_t, std::vector<Compared>> results;
+  if (arguments.labelled != 0) {
+    results[arguments.labelled];
+  } else {
+    for (const std::size_t labelled : {50, 100, 500}) results[labelled];
+  }
+  nlohmann::ordered_json json = {{"base_sha256", base.network.sha256},
+                                 {"rooms", nlohmann::ordered_json::array()}};
   for (std::uint64_t room = 0; room < arguments.rooms; ++room) {
-    const std::uint64_t room_seed = scene::MixBits(kRoomPlans, room);
-    const scene::RoomPlan plan = scene::DrawRoomPlan(room_seed);
-    std::fprintf(stderr, "room %llu of %llu: %s\n", static_cast<unsigned long long>(room + 1),
-                 static_cast<unsigned long long>(arguments.rooms), RoomText(plan).c_str());
-    ASSIGN_OR_RETURN(const auto planned,
-                     LearnPlan(base.network, plan, walls, arguments.adaptation, PrintAdaptationProgress));
-    nlohmann::ordered_json of_room = {{"room", RoomText(plan)}};
-    for (std::size_t n = 0; n < counts.size(); ++n) {
-      const Measured measured = Simulate(arguments, plan, walls, room_seed, counts[n]);
-      ASSIGN_OR_RETURN(const auto result, Compare(base.network, planned, plan, measured, arguments.adaptation));
-      results[n].push_back(result.second);
-      of_room["labelled"][std::to_string(counts[n])] = ToJson(result.second);
-      if (!arguments.json) {
-        std::cout << fmt::format("room {}: {}, {}\n", room + 1, RoomText(plan),
-                                 runtime::Counted(counts[n], "labelled point"));
-        PrintCompared(result.second);
-        std::cout << std::flush;
-      }
-    }
-    json["rooms"].push_back(std::move(of_room));
+    nlohmann::ordered_json& of_room = json["rooms"].emplace_back();
+    RETURN_IF_ERROR(StudyRoom(arguments, base.network, room, results, of_room));
   }
   if (arguments.json) {
     std::cout << json.dump() << "\n";
-    return absl::OkStatus();
-  }
-  const Table table({Left("method", 36), Right("points"), Right("mean", 8), Right("worst", 8), Right("p90", 8),
-                     Right("NEES", 8), Right("worst", 8)});
-  std::cout << fmt::format("mean and worst of {}; errors in cm\n{}\n", runtime::Counted(arguments.rooms, "room"),
-                           table.Heading());
-  for (std::size_t n = 0; n < counts.size(); ++n) {
-    for (const Row& row : kRows) {
-      double mean = 0, worst = 0, p90 = 0, nees = 0, worst_nees = 0;
-      for (const Compared& compared : results[n]) {
-        const ErrorFigures& figures = compared.*row.figures;
-        const double share = 1.0 / static_cast<double>(results[n].size());
-        mean += share * figures.mean_m;
-        p90 += share * figures.p90_m;
-        nees += share * figures.nees;
-        worst = std::max(worst, figures.mean_m);
-        worst_nees = std::max(worst_nees, figures.nees);
-      }
-      std::cout << table.Row(row.text, counts[n], Cm(mean), Cm(worst), Cm(p90), fmt::format("{:.2f}", nees),
-                             fmt::format("{:.2f}", worst_nees))
-                << "\n";
-    }
+  } else {
+    PrintStudy(arguments, results);
   }
   return absl::OkStatus();
 }
@@ -343,6 +388,7 @@ void AddAdaptPositioningCommand(Commands& adapt) {
   command.Flag("--simulate", arguments.simulate, "Draw the points in a simulated room of this plan instead");
   command.Number("--rooms", arguments.rooms, "N",
                  "Measure the method in so many simulated rooms drawn at random instead; writes no model", {0, 1'000});
+  command.Number("--seeds", arguments.seeds, "N", "With --rooms: sets of points in each room", {1, 1'000});
   command.Number("--labelled", arguments.labelled, "N",
                  "Labelled points to use; 0: all of --features, 100 of --simulate; 50, 100 and 500 with --rooms",
                  {0, kMostLabelledPoints});
