@@ -81,9 +81,9 @@ constexpr std::array<Row, 6> kRows = {{
 
 void PrintAdaptationProgress(std::string_view stage, std::uint64_t done, std::uint64_t all, double loss) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  std::fprintf(stderr, "%s%-12s  step %6llu/%llu  loss %8.3f%s", terminal ? "\r" : "", std::string(stage).c_str(),
-               static_cast<unsigned long long>(done), static_cast<unsigned long long>(all), loss,
-               terminal && done < all ? "" : "\n");
+  std::fprintf(stderr, "%s%-12s  step %6llu/%llu  loss %8.3f%s", terminal ? "\r" : "",
+               std::string(stage).c_str(), static_cast<unsigned long long>(done),
+               static_cast<unsigned long long>(all), loss, terminal && done < all ? "" : "\n");
 }
 
 // All but the plan's training, which serves every set of points of one room.
@@ -114,22 +114,23 @@ absl::StatusOr<std::pair<RoomModel, Compared>> Compare(const nn::PositioningNetw
 
 scene::RoomExamples SimulatedRoom(const scene::RoomPlan& plan, std::uint64_t seed, std::uint64_t users,
                                   std::uint64_t purpose) {
-  return {scene::MixBits(users, purpose),
-          scene::RoomConditions::OfOneRoom(scene::MixBits(seed, kHiddenRoom)), plan};
+  return {scene::MixBits(users, purpose), scene::RoomConditions::OfOneRoom(scene::MixBits(seed, kHiddenRoom)),
+          plan};
 }
 
 Measured Simulate(const AdaptArguments& arguments, const scene::RoomPlan& plan,
                   const std::vector<scene::Wall>& walls, std::uint64_t room_seed, std::size_t labelled) {
   const std::uint64_t seed = arguments.adaptation.seed;
-  return {SimulatePoints(SimulatedRoom(plan, room_seed, scene::MixBits(room_seed, seed), kLabelledUsers), walls,
-                         labelled),
+  return {SimulatePoints(SimulatedRoom(plan, room_seed, scene::MixBits(room_seed, seed), kLabelledUsers),
+                         walls, labelled),
           SimulatePoints(SimulatedRoom(plan, room_seed, room_seed, kJudgedUsers), walls, arguments.judged)};
 }
 
 // One point in five judges, so that the labelled ones stay unseen.
-absl::StatusOr<Measured> ReadMeasured(const AdaptArguments& arguments, const std::vector<scene::Wall>& walls) {
-  ASSIGN_OR_RETURN(const LabelledPoints all, ReadLabelledPoints(arguments.features, arguments.positions, walls,
-                                                                arguments.room.plan));
+absl::StatusOr<Measured> ReadMeasured(const AdaptArguments& arguments,
+                                      const std::vector<scene::Wall>& walls) {
+  ASSIGN_OR_RETURN(const LabelledPoints all,
+                   ReadLabelledPoints(arguments.features, arguments.positions, walls, arguments.room.plan));
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   nn::RandomStream random(scene::MixBits(arguments.adaptation.seed, kJudgedUsers));
@@ -138,9 +139,9 @@ absl::StatusOr<Measured> ReadMeasured(const AdaptArguments& arguments, const std
   const std::size_t rest = all.size() - judged;
   const std::size_t labelled = arguments.labelled == 0 ? rest : arguments.labelled;
   if (labelled > rest) {
-    return absl::InvalidArgumentError(
-        fmt::format("--labelled {}: {} has {} points, of which {} are kept to judge the result; give {} at most",
-                    labelled, arguments.features, all.size(), judged, rest));
+    return absl::InvalidArgumentError(fmt::format(
+        "--labelled {}: {} has {} points, of which {} are kept to judge the result; give {} at most",
+        labelled, arguments.features, all.size(), judged, rest));
   }
   return Measured{all.Subset(std::span(order).subspan(judged, labelled)),
                   all.Subset(std::span(order).first(judged))};
@@ -157,7 +158,8 @@ void PrintCompared(const Compared& compared) {
   std::cout << table.Heading() << "\n";
   for (const Row& row : kRows) {
     const ErrorFigures& figures = compared.*row.figures;
-    std::cout << table.Row(row.text, Cm(figures.mean_m), Cm(figures.p90_m), fmt::format("{:.2f}", figures.nees))
+    std::cout << table.Row(row.text, Cm(figures.mean_m), Cm(figures.p90_m),
+                           fmt::format("{:.2f}", figures.nees))
               << "\n";
   }
 }
@@ -174,8 +176,7 @@ std::string RoomText(const scene::RoomPlan& plan) {
 }
 
 absl::Status AdaptToRoom(const AdaptArguments& arguments) {
-  RETURN_IF_ERROR(
-      CheckOutput(arguments.out, {arguments.features, arguments.positions, arguments.model}));
+  RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.features, arguments.positions, arguments.model}));
   ASSIGN_OR_RETURN(const auto base, LoadPositioningModel(arguments.model));
   const scene::RoomPlan& plan = arguments.room.plan;
   const std::vector<scene::Wall>& walls = arguments.room.walls;
@@ -192,7 +193,8 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
   nn::PositioningNetwork& network = result.first.network;
   network.name = arguments.name.empty() ? base.network.name + "-adapted" : arguments.name;
   network.training_set = fmt::format(
-      "{}; then adapted from sha256 {} to a room of {}: {} steps of {} simulated users, then {} labelled points "
+      "{}; then adapted from sha256 {} to a room of {}: {} steps of {} simulated users, then {} labelled "
+      "points "
       "({}), seed {}",
       base.network.training_set, base.network.sha256, RoomText(plan), arguments.adaptation.plan_steps,
       arguments.adaptation.batch, measured.labelled.size(),
@@ -227,9 +229,9 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
               << "\n";
     return absl::OkStatus();
   }
-  std::cout << fmt::format("{}; {} labelled, {} to judge; {} fused, errors in cm, ideal NEES 2\n", RoomText(plan),
-                           runtime::Counted(measured.labelled.size(), "point"), measured.judged.size(),
-                           runtime::Counted(walls.size(), "panel"));
+  std::cout << fmt::format("{}; {} labelled, {} to judge; {} fused, errors in cm, ideal NEES 2\n",
+                           RoomText(plan), runtime::Counted(measured.labelled.size(), "point"),
+                           measured.judged.size(), runtime::Counted(walls.size(), "panel"));
   PrintCompared(result.second);
   std::cout << fmt::format("Pose of each panel, for [[panel]] of its node:\n{}{}: sha256 {}\n", pose_lines,
                            runtime::Printable(arguments.out), written.sha256);
@@ -237,8 +239,9 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
 }
 
 // All sets of points of one room. Errors: as Compare.
-absl::Status StudyRoom(const AdaptArguments& arguments, const nn::PositioningNetwork& base, std::uint64_t room,
-                       std::map<std::size_t, std::vector<Compared>>& results, nlohmann::ordered_json& json) {
+absl::Status StudyRoom(const AdaptArguments& arguments, const nn::PositioningNetwork& base,
+                       std::uint64_t room, std::map<std::size_t, std::vector<Compared>>& results,
+                       nlohmann::ordered_json& json) {
   const std::vector<scene::Wall>& walls = arguments.room.walls;
   const std::uint64_t room_seed = scene::MixBits(kRoomPlans, room);
   const scene::RoomPlan plan = scene::DrawRoomPlan(room_seed);
@@ -286,28 +289,29 @@ OverRooms Summarise(const std::vector<Compared>& results, ErrorFigures Compared:
   return over;
 }
 
-void PrintStudy(const AdaptArguments& arguments, const std::map<std::size_t, std::vector<Compared>>& results) {
-  const Table table({Left("method", 36), Right("points"), Right("mean", 8), Right("worst", 8), Right("p90", 8),
-                     Right("NEES", 8), Right("least", 8), Right("most", 8)});
+void PrintStudy(const AdaptArguments& arguments,
+                const std::map<std::size_t, std::vector<Compared>>& results) {
+  const Table table({Left("method", 36), Right("points"), Right("mean", 8), Right("worst", 8),
+                     Right("p90", 8), Right("NEES", 8), Right("least", 8), Right("most", 8)});
   std::cout << fmt::format("{}, {} each; errors in cm: means, and the worst mean of a room\n{}\n",
-                           runtime::Counted(arguments.rooms, "room"), runtime::Counted(arguments.seeds, "seed"),
-                           table.Heading());
+                           runtime::Counted(arguments.rooms, "room"),
+                           runtime::Counted(arguments.seeds, "seed"), table.Heading());
   const auto two = [](double value) { return fmt::format("{:.2f}", value); };
   for (const auto& [labelled, all] : results) {
     for (const Row& row : kRows) {
       const OverRooms over = Summarise(all, row.figures);
-      std::cout << table.Row(row.text, labelled, Cm(over.mean_m), Cm(over.worst_m), Cm(over.p90_m), two(over.nees),
-                             two(over.least_nees), two(over.most_nees))
+      std::cout << table.Row(row.text, labelled, Cm(over.mean_m), Cm(over.worst_m), Cm(over.p90_m),
+                             two(over.nees), two(over.least_nees), two(over.most_nees))
                 << "\n";
     }
     const auto third = std::ranges::count_if(all, [](const Compared& compared) {
       return 3 * compared.adapted.mean_m <= compared.unadapted.mean_m;
     });
-    const auto below = std::ranges::count_if(all, [](const Compared& compared) {
-      return compared.adapted.mean_m < compared.from_nothing.mean_m;
-    });
+    const auto below = std::ranges::count_if(
+        all, [](const Compared& compared) { return compared.adapted.mean_m < compared.from_nothing.mean_m; });
     std::cout << fmt::format(
-        "{} labelled points: adapted has at most a third of the unadapted error in {} of {} runs, and less than "
+        "{} labelled points: adapted has at most a third of the unadapted error in {} of {} runs, and less "
+        "than "
         "from nothing in {}\n",
         labelled, third, all.size(), below);
   }
@@ -345,12 +349,13 @@ absl::Status CheckAdaptArguments(AdaptArguments& arguments) {
     return UsageError("give one of --features with --positions, --simulate, and --rooms");
   }
   if (arguments.labelled != 0 && arguments.labelled < kFewestLabelledPoints) {
-    return UsageError(fmt::format("--labelled {}: at least {} points are needed, better 100", arguments.labelled,
-                                  kFewestLabelledPoints));
+    return UsageError(fmt::format("--labelled {}: at least {} points are needed, better 100",
+                                  arguments.labelled, kFewestLabelledPoints));
   }
   arguments.room.plan.carrier_hz = arguments.carrier_ghz * kGhz;
   for (const std::string& panel : arguments.panels) {
-    if (const std::string fault = ReadPanelPlace(panel, arguments.room); !fault.empty()) return UsageError(fault);
+    if (const std::string fault = ReadPanelPlace(panel, arguments.room); !fault.empty())
+      return UsageError(fault);
   }
   if (const std::string fault = CheckRoom(arguments.room); !fault.empty()) return UsageError(fault);
   if (arguments.room.walls.empty()) {
@@ -378,43 +383,53 @@ void AddAdaptPositioningCommand(Commands& adapt) {
   command.Value("--room", "WxDxH", "Width along x, depth along y and height of the room, m", "10x10x3",
                 [&room](const std::string& text) { return ReadRoomSize(text, room.plan); });
   command.Number("--carrier-ghz", arguments.carrier_ghz, "GHZ", "Carrier", {0.5, 100});
-  command.Texts("--panel", arguments.panels, "WALL,ALONG,HEIGHT",
-                "Where a panel hangs: its wall, its place along the wall (x or y) and its height, m. Once for each "
-                "panel, in the order of the features; default: the middle of all four walls, 2 m high");
+  command.Texts(
+      "--panel", arguments.panels, "WALL,ALONG,HEIGHT",
+      "Where a panel hangs: its wall, its place along the wall (x or y) and its height, m. Once for each "
+      "panel, in the order of the features; default: the middle of all four walls, 2 m high");
   command.Text("--features", arguments.features, "FILE",
                ".npy file of float32 [points, panels, 1024]: raw features of every panel at each point");
   command.Text("--positions", arguments.positions, "FILE",
                "CSV file of the points' true x,y, m; the origin is the room's centre");
   command.Flag("--simulate", arguments.simulate, "Draw the points in a simulated room of this plan instead");
   command.Number("--rooms", arguments.rooms, "N",
-                 "Measure the method in so many simulated rooms drawn at random instead; writes no model", {0, 1'000});
+                 "Measure the method in so many simulated rooms drawn at random instead; writes no model",
+                 {0, 1'000});
   command.Number("--seeds", arguments.seeds, "N", "With --rooms: sets of points in each room", {1, 1'000});
-  command.Number("--labelled", arguments.labelled, "N",
-                 "Labelled points to use; 0: all of --features, 100 of --simulate; 50, 100 and 500 with --rooms",
-                 {0, kMostLabelledPoints});
+  command.Number(
+      "--labelled", arguments.labelled, "N",
+      "Labelled points to use; 0: all of --features, 100 of --simulate; 50, 100 and 500 with --rooms",
+      {0, kMostLabelledPoints});
   command.Number("--judged", arguments.judged, "N", "Other points that judge the result of a simulation",
                  {10, 1'000'000});
-  command.Number("--plan-steps", adaptation.plan_steps, "N", "Training steps on the simulated plan", {10, 10'000'000});
+  command.Number("--plan-steps", adaptation.plan_steps, "N", "Training steps on the simulated plan",
+                 {10, 10'000'000});
   command.Number("--point-steps", adaptation.point_steps, "N", "Training steps on the labelled points",
                  {10, 1'000'000});
   command.Number("--scratch-steps", adaptation.scratch_steps, "N",
                  "Training steps of the methods that see the points alone", {10, 1'000'000});
-  command.Number("--plan-rate", adaptation.plan_rate, "RATE", "Highest learning rate on the plan", {1e-6, 1.0});
-  command.Number("--point-rate", adaptation.point_rate, "RATE", "Highest learning rate on the points", {1e-6, 1.0});
+  command.Number("--plan-rate", adaptation.plan_rate, "RATE", "Highest learning rate on the plan",
+                 {1e-6, 1.0});
+  command.Number("--point-rate", adaptation.point_rate, "RATE", "Highest learning rate on the points",
+                 {1e-6, 1.0});
   command.Number("--scratch-rate", adaptation.scratch_rate, "RATE",
                  "Highest learning rate of the methods that see the points alone", {1e-6, 1.0});
   command.Number("--seed", adaptation.seed, "N", "Equal seeds give equal models on equal processors");
-  command.Number("--threads", adaptation.threads, "N", "Threads (2 = a second thread draws the users)", {1, 2});
-  command.Text("--name", arguments.name, "NAME", "Name of the model; default: that of the base with -adapted");
+  command.Number("--threads", adaptation.threads, "N", "Threads (2 = a second thread draws the users)",
+                 {1, 2});
+  command.Text("--name", arguments.name, "NAME",
+               "Name of the model; default: that of the base with -adapted");
   command.Json(arguments.json);
   command.Examples(
       "Examples:\n"
-      "  tributary adapt positioning --simulate --room 12x8x3 --labelled 100 --plan-steps 200 --out "
-      "adapted.safetensors\n"
-      "  tributary adapt positioning --rooms 1 --labelled 50 --plan-steps 200\n\n"
-      "With a recording: --features points.npy --positions points.csv. One point in five then only judges the "
-      "result.\n"
-      "The defaults take some minutes of one core.");
+      "  tributary adapt positioning --features points.npy --positions points.csv --room 10x8x3 --plan-steps "
+      "300\n"
+      "  tributary adapt positioning --simulate --room 12x8x3 --labelled 50 --plan-steps 300 --out "
+      "room.safetensors\n"
+      "  tributary adapt positioning --rooms 1 --labelled 50 --plan-steps 300 --judged 100\n\n"
+      "These are quick and coarse: leave --plan-steps out for a minute or two of training on the plan. One "
+      "point\n"
+      "in five of a recording is kept to judge the result.");
 }
 
 }  // namespace tributary::cli

@@ -70,9 +70,9 @@ absl::StatusOr<std::vector<scene::RoomPosition>> ParsePositions(std::string_view
 
 absl::Status CheckLabelledPoints(const LabelledPoints& points, const scene::RoomPlan& plan) {
   if (points.size() < kFewestLabelledPoints) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} labelled points; measure at least {}, better 100, spread over the room", points.size(),
-        kFewestLabelledPoints));
+    return absl::InvalidArgumentError(
+        fmt::format("{} labelled points; measure at least {}, better 100, spread over the room",
+                    points.size(), kFewestLabelledPoints));
   }
   scene::RoomPosition least = points.positions.front(), most = least;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -89,9 +89,9 @@ absl::Status CheckLabelledPoints(const LabelledPoints& points, const scene::Room
       const nn::ConstFeatureSpan features = points.Features(i, panel);
       const auto bad = std::ranges::find_if(features, [](float v) { return !std::isfinite(v); });
       if (bad != features.end()) {
-        return absl::InvalidArgumentError(fmt::format(
-            "point {}, panel {}, feature {} is not finite; leave this point out of both files", i + 1,
-            scene::WallName(points.walls[panel]), bad - features.begin()));
+        return absl::InvalidArgumentError(
+            fmt::format("point {}, panel {}, feature {} is not finite; leave this point out of both files",
+                        i + 1, scene::WallName(points.walls[panel]), bad - features.begin()));
       }
       if (std::ranges::all_of(features, [](float v) { return v == 0; })) {
         return absl::InvalidArgumentError(
@@ -141,9 +141,7 @@ LabelledPoints SimulatePoints(const scene::RoomExamples& room, const std::vector
     points.positions.push_back(room.User(i));
     for (std::size_t panel = 0; panel < walls.size(); ++panel) {
       room.Sense(i, walls[panel],
-                 std::span(points.features)
-                     .subspan((i * walls.size() + panel) * kInputs)
-                     .first<kInputs>());
+                 std::span(points.features).subspan((i * walls.size() + panel) * kInputs).first<kInputs>());
     }
   }
   return points;

@@ -92,13 +92,13 @@ absl::StatusOr<std::vector<estimate::Gaussian<2>>> Locate(const nn::PositioningN
         size, std::span(outputs).first(size * nn::kGaussianOutputs)));
     for (std::size_t i = 0; i < size; ++i) {
       const nn::GaussianPosition position = PositionFromOutputs(
-          network,
-          std::span<const float>(outputs).subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
+          network, std::span<const float>(outputs).subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
       estimate::Gaussian<2>& to = estimates[first + i];
       const auto& [l11, l21, l22] = position.cholesky;
       to.mean << position.mean[0], position.mean[1];
       to.cholesky << l11, 0, l21, l22;
-      if (!estimate::Validate(to).ok()) return absl::InternalError("the network gave a tuple that is not usable");
+      if (!estimate::Validate(to).ok())
+        return absl::InternalError("the network gave a tuple that is not usable");
     }
   }
   return estimates;
@@ -120,7 +120,8 @@ Mountings FitMountings(const std::vector<estimate::Gaussian<2>>& estimates, cons
   return mountings;
 }
 
-workload::PanelPose PoseOf(const scene::RoomPlan& plan, scene::Wall wall, const scene::PanelMounting& mounting) {
+workload::PanelPose PoseOf(const scene::RoomPlan& plan, scene::Wall wall,
+                           const scene::PanelMounting& mounting) {
   // A point p of the true frame is at c + s + R(turn) · (p - c) in the nominal one, c being the panel.
   const estimate::Vector<2> panel(0, kPanelY);
   const double angle_deg = scene::WallAngleDeg(wall);

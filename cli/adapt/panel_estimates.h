@@ -32,7 +32,8 @@ Mountings FitMountings(const std::vector<estimate::Gaussian<2>>& estimates, cons
                        const scene::RoomPlan& plan);
 
 // The pose to configure for a panel: [[panel]] x_m, y_m, angle_deg of its node.
-workload::PanelPose PoseOf(const scene::RoomPlan& plan, scene::Wall wall, const scene::PanelMounting& mounting);
+workload::PanelPose PoseOf(const scene::RoomPlan& plan, scene::Wall wall,
+                           const scene::PanelMounting& mounting);
 
 // Errors of the panels' conflation at each point. Errors: as Conflate.
 absl::StatusOr<PositionErrors> FuseErrors(const std::vector<estimate::Gaussian<2>>& estimates,

@@ -20,8 +20,8 @@ constexpr double kNepersPerDb = std::numbers::ln10 / 20;
 void Augment(const Augmentation& augmentation, nn::RandomStream& random, nn::FeatureSpan features) {
   const double gain = augmentation.gain_db * kNepersPerDb * random.Uniform();
   const double phase = augmentation.phase_deg * std::numbers::pi / 180 * random.Uniform();
-  const double turn_per_subcarrier = 2 * std::numbers::pi * scene::kSubcarrierSpacingHz * 1e-9 *
-                                     augmentation.clock_ns * random.Normal();
+  const double turn_per_subcarrier =
+      2 * std::numbers::pi * scene::kSubcarrierSpacingHz * 1e-9 * augmentation.clock_ns * random.Normal();
   const double loudness = augmentation.loudness_db * kNepersPerDb * random.Normal();
   double energy = 0;
   for (const float v : features) energy += static_cast<double>(v) * v;
@@ -34,8 +34,8 @@ void Augment(const Augmentation& augmentation, nn::RandomStream& random, nn::Fea
   std::array<float, nn::PositioningNetwork::kInputs> normal;
   scene::FillGaussianNoise(random.Bits(), 0, normal);
   for (std::size_t antenna = 0; antenna < nn::PositioningNetwork::kAntennas; ++antenna) {
-    const auto receiver = std::complex<float>(std::polar(std::exp(loudness + gain * random.Normal()),
-                                                         phase * random.Normal()));
+    const auto receiver =
+        std::complex<float>(std::polar(std::exp(loudness + gain * random.Normal()), phase * random.Normal()));
     for (std::size_t k = 0; k < clock.size(); ++k) {
       const std::size_t i = antenna * clock.size() + k;
       // By hand: std::complex multiplies by a function that looks for infinities.

@@ -17,11 +17,11 @@ namespace tributary::cli {
 
 // How much a snapshot is changed. None of it moves the user. Greatest values, drawn evenly from 0.
 struct Augmentation {
-  double gain_db = 0.5;     // deviation of each antenna's gain
-  double phase_deg = 5;     // deviation of each antenna's phase
-  double clock_ns = 1;      // deviation of the user's clock
-  double loudness_db = 1;   // of all antennas alike
-  double noise = 0.1;       // deviation of each part, in units of the snapshot's root mean square
+  double gain_db = 0.5;    // deviation of each antenna's gain
+  double phase_deg = 5;    // deviation of each antenna's phase
+  double clock_ns = 1;     // deviation of the user's clock
+  double loudness_db = 1;  // of all antennas alike
+  double noise = 0.1;      // deviation of each part, in units of the snapshot's root mean square
 };
 
 // Draws each example from the points and panels at random. The labels are positions in the true frame of each

@@ -1,4 +1,5 @@
-// A file of positions: what is accepted has a finite position a line; a refusal says which line, in few words.
+// A file of positions: what is accepted has a finite position a line; a refusal says which line, in few
+// words.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

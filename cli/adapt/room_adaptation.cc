@@ -87,12 +87,12 @@ SplitPoints Split(const LabelledPoints& points, std::uint64_t seed) {
 
 // Where the network's weights start, and with what the points are mixed.
 struct PointTraining {
-  bool from_network = true;      // else random weights
+  bool from_network = true;  // else random weights
   std::uint64_t steps = 0;
   double rate = 0;
-  bool rehearse = false;         // half of each batch are users of the simulated plan
+  bool rehearse = false;  // half of each batch are users of the simulated plan
   bool start_is_candidate = true;
-  double scale_prior = 10;       // DeviationFactor
+  double scale_prior = 10;  // DeviationFactor
 };
 
 absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const scene::RoomPlan& plan,
@@ -111,7 +111,8 @@ absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const sc
                                   .peak_learning_rate = training.rate,
                                   .seed = SeedFor(options, AdaptationPurpose::kWeights),
                                   .from = training.from_network ? &network : nullptr});
-  PointBatches batches(split.training, plan, mountings, network, {}, SeedFor(options, AdaptationPurpose::kPoints));
+  PointBatches batches(split.training, plan, mountings, network, {},
+                       SeedFor(options, AdaptationPurpose::kPoints));
   const std::size_t simulated = training.rehearse ? options.batch / 2 : 0;
   std::optional<RoomBatches> rehearsal;
   if (simulated > 0) {
@@ -182,8 +183,8 @@ nn::PositioningNetwork Blank(const LabelledPoints& points) {
     const double mean = sum[f] / static_cast<double>(count);
     const double variance = squares[f] / static_cast<double>(count) - mean * mean;
     network.input_mean.push_back(static_cast<float>(mean));
-    network.input_inverse_deviation.push_back(
-        variance > 1e-12 ? static_cast<float>(1.0 / std::sqrt(variance)) : 0.0f);
+    network.input_inverse_deviation.push_back(variance > 1e-12 ? static_cast<float>(1.0 / std::sqrt(variance))
+                                                               : 0.0f);
   }
   return network;
 }

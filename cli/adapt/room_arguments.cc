@@ -29,9 +29,10 @@ std::string ReadRoomSize(const std::string& text, scene::RoomPlan& plan) {
   if (parts.size() != 3 || !ReadMetres(parts[0], width) || !ReadMetres(parts[1], depth) ||
       !ReadMetres(parts[2], height) || !side(width) || !side(depth) || height < kLeastCeilingM ||
       height > kMostCeilingM) {
-    return fmt::format("\"{}\" is not a room; write width x depth x height in metres, as 12x8x3 (sides {:g} to "
-                       "{:g}, height {:g} to {:g})",
-                       text, kLeastSideM, kMostSideM, kLeastCeilingM, kMostCeilingM);
+    return fmt::format(
+        "\"{}\" is not a room; write width x depth x height in metres, as 12x8x3 (sides {:g} to "
+        "{:g}, height {:g} to {:g})",
+        text, kLeastSideM, kMostSideM, kLeastCeilingM, kMostCeilingM);
   }
   plan.width_m = width;
   plan.depth_m = depth;
@@ -53,9 +54,10 @@ std::string ReadPanelPlace(const std::string& text, RoomArguments& room) {
     room.walls.push_back(wall);
     return "";
   }
-  return fmt::format("\"{}\" is not a panel; write WALL,ALONG,HEIGHT with south, east, north or west and metres, "
-                     "as south,1.5,2.0",
-                     text);
+  return fmt::format(
+      "\"{}\" is not a panel; write WALL,ALONG,HEIGHT with south, east, north or west and metres, "
+      "as south,1.5,2.0",
+      text);
 }
 
 std::string CheckRoom(const RoomArguments& room) {
@@ -67,7 +69,8 @@ std::string CheckRoom(const RoomArguments& room) {
     const auto [along_m, height_m] = plan.panels[w];
     if (!(std::abs(along_m) <= half) || !(height_m > 0 && height_m < plan.height_m)) {
       return fmt::format(
-          "the {} panel at {:g} m along its wall, {:g} m high, is not in the room; the wall reaches from {:g} to "
+          "the {} panel at {:g} m along its wall, {:g} m high, is not in the room; the wall reaches from "
+          "{:g} to "
           "{:g} m, the ceiling is at {:g} m",
           scene::WallName(wall), along_m, height_m, -half, half, plan.height_m);
     }

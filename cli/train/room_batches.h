@@ -21,8 +21,8 @@ class RoomBatches {
     std::vector<float> targets;   // [batch × 2], m
   };
 
-  // `network` gives the standardisation. Example i is that of the panel on walls[i % walls.size()]: one wall is
-  // enough for a room whose walls are alike.
+  // `network` gives the standardisation. Example i is that of the panel on walls[i % walls.size()]: one wall
+  // is enough for a room whose walls are alike.
   RoomBatches(const scene::RoomExamples& examples, std::size_t batch, const nn::PositioningNetwork& network,
               bool draw_ahead, std::vector<scene::Wall> walls = {scene::Wall::kSouth});
   RoomBatches(const RoomBatches&) = delete;
