@@ -53,8 +53,11 @@ class LabelledPointsTest : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return OwnFolder() + name; }
   void Write(const std::vector<std::uint64_t>& shape, const std::string& positions) {
-    points_.features.resize(std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>()));
-    ASSERT_TRUE(runtime::WriteFileAtomically(Path("points.npy"), parameters::EncodeNpy(shape, points_.features)).ok());
+    points_.features.resize(
+        std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>()));
+    ASSERT_TRUE(
+        runtime::WriteFileAtomically(Path("points.npy"), parameters::EncodeNpy(shape, points_.features))
+            .ok());
     ASSERT_TRUE(runtime::WriteFileAtomically(Path("points.csv"), positions).ok());
   }
   std::string Positions(std::size_t count) const {
@@ -131,7 +134,8 @@ TEST_F(LabelledPointsTest, SayHowManyAreNeeded) {
 
 TEST_F(LabelledPointsTest, AreFinite) {
   points_.features[(3 * 2 + 1) * kFeatures + 17] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(RefusedPoints(), HasSubstr("point 4, panel south, feature 17 is not finite; leave this point out"));
+  EXPECT_THAT(RefusedPoints(),
+              HasSubstr("point 4, panel south, feature 17 is not finite; leave this point out"));
 }
 
 TEST_F(LabelledPointsTest, HoldASignal) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -124,21 +125,21 @@ absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const sc
   RoomModel best{network, mountings};
   double least_m = std::numeric_limits<double>::infinity();
   std::vector<double> best_squared;
-  const auto judge = [&](const nn::PositioningNetwork& candidate) -> absl::Status {
+  // A network that diverged is no candidate.
+  const auto judge = [&](const nn::PositioningNetwork& candidate) {
     const auto seen = Locate(candidate, kFloat, split.training);
     const auto held_out = Locate(candidate, kFloat, split.held_out);
-    if (!seen.ok() || !held_out.ok()) return absl::OkStatus();  // diverged: no candidate
+    if (!seen.ok() || !held_out.ok()) return;
     const Mountings hung = FitMountings(*seen, split.training, plan);
     const auto errors = FuseErrors(*held_out, split.held_out, plan, hung);
-    if (!errors.ok()) return absl::OkStatus();
+    if (!errors.ok()) return;
     const double mean_m = errors->Figures().mean_m;
-    if (!(mean_m < least_m)) return absl::OkStatus();
+    if (!(mean_m < least_m)) return;
     least_m = mean_m;
     best = {candidate, hung};
     best_squared = errors->squared_distances();
-    return absl::OkStatus();
   };
-  if (training.start_is_candidate) RETURN_IF_ERROR(judge(network));
+  if (training.start_is_candidate) judge(network);
 
   std::vector<float> features(options.batch * nn::PositioningNetwork::kInputs), targets(options.batch * 2);
   nn::PositioningNetwork candidate = network;
@@ -154,7 +155,7 @@ absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const sc
     loss += trainer.Step(features, targets);
     if (step % std::max<std::uint64_t>(1, training.steps / kCheckpoints) != 0) continue;
     trainer.Export(candidate);
-    RETURN_IF_ERROR(judge(candidate));
+    judge(candidate);
     progress(stage, step, training.steps, loss * kCheckpoints / static_cast<double>(training.steps));
     loss = 0;
   }

@@ -18,9 +18,9 @@ namespace tributary::cli {
 
 struct AdaptationOptions {
   std::uint64_t seed = 1;
-  std::uint64_t plan_steps = 24'000;    // on the simulated plan
+  std::uint64_t plan_steps = 12'000;    // on the simulated plan
   std::uint64_t point_steps = 600;      // on the points
-  std::uint64_t scratch_steps = 3'000;  // on the points, from nothing
+  std::uint64_t scratch_steps = 2'000;  // on the points, from nothing
   double plan_rate = 2e-3;
   double point_rate = 1e-4;
   double scratch_rate = 2e-3;

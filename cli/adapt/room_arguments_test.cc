@@ -17,7 +17,8 @@ TEST(RoomArgumentsTest, ASizeIsThreeNumbers) {
   EXPECT_EQ(room.plan.width_m, 12);
   EXPECT_EQ(room.plan.depth_m, 8.5);
   EXPECT_EQ(room.plan.height_m, 3);
-  for (const char* wrong : {"", "12x8", "12x8x3x1", "12,8,3", "ax8x3", "nanx8x3", "infx8x3", "1x8x3", "12x99x3", "12x8x1"}) {
+  for (const char* wrong :
+       {"", "12x8", "12x8x3x1", "12,8,3", "ax8x3", "nanx8x3", "infx8x3", "1x8x3", "12x99x3", "12x8x1"}) {
     EXPECT_THAT(ReadRoomSize(wrong, room.plan), HasSubstr("write width x depth x height")) << wrong;
   }
   EXPECT_EQ(room.plan.width_m, 12);

@@ -70,7 +70,7 @@ TEST(RoomPlanTest, KnowsWhereTheOtherWallsAre) {
 
 TEST(RoomPlanTest, MirrorsUsersInItsOwnWalls) {
   const auto paths = MirrorPaths({2, -1}, 1.5, {-1, -1, -1, -1, -1}, SurroundingsOf(Hall(), Wall::kSouth));
-  EXPECT_EQ(paths[1].x, 8);   // 3 m in front of the right wall, and as far behind it
+  EXPECT_EQ(paths[1].x, 8);  // 3 m in front of the right wall, and as far behind it
   EXPECT_EQ(paths[2].x, -16);
   EXPECT_EQ(paths[3].y, 7);
   EXPECT_EQ(paths[4].z, -1.5);
@@ -87,7 +87,8 @@ TEST(RoomPlanTest, DirectionsLookAlikeAtEveryCarrier) {
     std::array<float, kChannelFeatures> features;
     ComputeChannel({&path, 1}, 0, AntennaGains(), features, PanelArray(carrier_hz, 2));
     const std::size_t a = 3, b = 11, half = kChannelFeatures / 2;  // subcarrier 3 of antennas 0 and 1
-    const double turn = std::atan2(features[b + half], features[b]) - std::atan2(features[a + half], features[a]);
+    const double turn =
+        std::atan2(features[b + half], features[b]) - std::atan2(features[a + half], features[a]);
     return std::remainder(turn, 2 * std::numbers::pi);
   };
   const double expected = std::numbers::pi * std::sin(angle);  // antenna 1 is nearer
