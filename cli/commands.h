@@ -34,6 +34,8 @@ void AddTrainBeaconCommand(Commands& train);
 void AddTrainModulationCommand(Commands& train);
 void AddTrainSelfSupervisedCommand(Commands& train);
 
+void AddAdaptPositioningCommand(Commands& adapt);
+
 void AddEvaluatePositioningCommand(Commands& evaluate);
 void AddEvaluateBeaconCommand(Commands& evaluate);
 void AddEvaluateModulationCommand(Commands& evaluate);

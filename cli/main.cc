@@ -36,6 +36,9 @@ void AddCommands(Commands& program) {
   AddTrainModulationCommand(train);
   AddTrainSelfSupervisedCommand(train);
 
+  Commands adapt = program.Group("adapt", "Fit a model to the place where it is used");
+  AddAdaptPositioningCommand(adapt);
+
   Commands evaluate = program.Group("evaluate", "Measure a model on held-out data");
   AddEvaluatePositioningCommand(evaluate);
   AddEvaluateBeaconCommand(evaluate);

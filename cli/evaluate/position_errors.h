@@ -44,6 +44,9 @@ class PositionErrors {
             .nees_median = nees.empty() ? 0 : nees[nees.size() / 2]};
   }
 
+  // Squared normalised errors, of estimates with a covariance, in the order of Add.
+  const std::vector<double>& squared_distances() const { return nees_; }
+
  private:
   // NaN, which a network that diverged gives, comes last: a sort needs a strict order.
   static std::vector<double> Sorted(std::vector<double> values) {

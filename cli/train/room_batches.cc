@@ -14,11 +14,13 @@ constexpr scene::Wall kTrainingWall = scene::Wall::kSouth;
 }  // namespace
 
 RoomBatches::RoomBatches(const scene::RoomExamples& examples, std::size_t batch,
-                         const nn::PositioningNetwork& network, bool draw_ahead)
+                         const nn::PositioningNetwork& network, bool draw_ahead,
+                         std::vector<scene::Wall> walls)
     : examples_(examples),
       batch_(batch),
       standardisation_(network),
       launch_(draw_ahead ? std::launch::async : std::launch::deferred),
+      walls_(std::move(walls)),
       next_(Draw()) {}
 
 RoomBatches::Batch RoomBatches::Next() {
@@ -34,10 +36,11 @@ std::future<RoomBatches::Batch> RoomBatches::Draw() {
     for (std::size_t i = 0; i < batch_; ++i) {
       const nn::FeatureSpan features(batch.features.data() + i * scene::kChannelFeatures,
                                      scene::kChannelFeatures);
-      examples_.Sense(first + i, kTrainingWall, features);
+      const scene::Wall wall = walls_[(first + i) % walls_.size()];
+      examples_.Sense(first + i, wall, features);
       nn::AlignPhase(standardisation_.alignment, features);
       nn::Standardise(standardisation_, features);
-      const scene::RoomPosition user = examples_.Label(first + i, kTrainingWall);
+      const scene::RoomPosition user = examples_.Label(first + i, wall);
       batch.targets[2 * i] = static_cast<float>(user.x);
       batch.targets[2 * i + 1] = static_cast<float>(user.y);
     }

@@ -21,9 +21,10 @@ class RoomBatches {
     std::vector<float> targets;   // [batch × 2], m
   };
 
-  // `network` gives the standardisation.
+  // `network` gives the standardisation. Example i is that of the panel on walls[i % walls.size()]: one wall
+  // is enough for a room whose walls are alike.
   RoomBatches(const scene::RoomExamples& examples, std::size_t batch, const nn::PositioningNetwork& network,
-              bool draw_ahead);
+              bool draw_ahead, std::vector<scene::Wall> walls = {scene::Wall::kSouth});
   RoomBatches(const RoomBatches&) = delete;
   RoomBatches& operator=(const RoomBatches&) = delete;
 
@@ -36,6 +37,7 @@ class RoomBatches {
   const std::size_t batch_;
   const nn::PositioningNetwork standardisation_;
   const std::launch launch_;
+  const std::vector<scene::Wall> walls_;
   std::uint64_t next_example_ = 0;
   std::future<Batch> next_;  // last: it uses everything above
 };

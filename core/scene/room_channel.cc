@@ -12,30 +12,6 @@
 #include "hwy/contrib/math/math-inl.h"
 // clang-format on
 
-#ifndef TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
-#define TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
-namespace tributary::scene {
-namespace {
-
-// Half-wave array centred on the wall y = -5 m.
-struct AntennaPositions {
-  alignas(64) std::array<float, kPanelAntennas> x;
-  alignas(64) std::array<float, kPanelAntennas> z;
-
-  AntennaPositions() {
-    for (std::size_t antenna = 0; antenna < kPanelAntennas; ++antenna) {
-      const double column = static_cast<double>(antenna % kPanelColumns) - (kPanelColumns - 1) / 2.0;
-      const double row = static_cast<double>(antenna / kPanelColumns) - (kPanelRows - 1) / 2.0;
-      x[antenna] = static_cast<float>(column * kWavelengthM / 2);
-      z[antenna] = static_cast<float>(kPanelHeightM + row * kWavelengthM / 2);
-    }
-  }
-};
-
-}  // namespace
-}  // namespace tributary::scene
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace tributary::scene {
 namespace HWY_NAMESPACE {
@@ -54,13 +30,13 @@ HWY_INLINE void CosSinTurns(D d, V turns, V& cosine, V& sine) {
 // The phase of a subcarrier is that of the one before it, turned by the delay times the spacing. That takes
 // two sines and cosines per path and antenna instead of eight. The rounding error of seven complex products
 // is below 1e-6.
-void AddPaths(const RoomPath* paths, std::size_t count, float clock_m, const AntennaPositions& antennas,
+void AddPaths(const RoomPath* paths, std::size_t count, float clock_m, const PanelArray& antennas,
               const AntennaGains& gains, float* features) {
   const hn::CappedTag<float, kPanelAntennas> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr float kFirstTurnsPerM =
-      static_cast<float>((kCarrierHz - 0.5 * (kSubcarriers - 1) * kSubcarrierSpacingHz) / kSpeedOfLightMPerS);
+  const auto first_turns_per_m = static_cast<float>(
+      (antennas.carrier_hz() - 0.5 * (kSubcarriers - 1) * kSubcarrierSpacingHz) / kSpeedOfLightMPerS);
   constexpr float kStepTurnsPerM = static_cast<float>(kSubcarrierSpacingHz / kSpeedOfLightMPerS);
   constexpr float kWallY = static_cast<float>(-kRoomSideM / 2);
   HWY_ALIGN float real[kSubcarriers * kPanelAntennas];  // subcarrier-major
@@ -83,7 +59,7 @@ void AddPaths(const RoomPath* paths, std::size_t count, float clock_m, const Ant
       const auto apparent = hn::Add(distance, hn::Set(d, clock_m));
 
       auto re = hn::Zero(d), im = hn::Zero(d), step_re = hn::Zero(d), step_im = hn::Zero(d);
-      CosSinTurns(d, hn::Mul(apparent, hn::Set(d, -kFirstTurnsPerM)), re, im);
+      CosSinTurns(d, hn::Mul(apparent, hn::Set(d, -first_turns_per_m)), re, im);
       CosSinTurns(d, hn::Mul(apparent, hn::Set(d, -kStepTurnsPerM)), step_re, step_im);
       const auto received_re = hn::Mul(amplitude, hn::NegMulAdd(im, gain_im, hn::Mul(re, gain_re)));
       im = hn::Mul(amplitude, hn::MulAdd(im, gain_re, hn::Mul(re, gain_im)));
@@ -122,18 +98,29 @@ namespace tributary::scene {
 HWY_EXPORT(AddPaths);
 
 std::array<RoomPath, kMirrorPaths> MirrorPaths(RoomPosition user, double height_m,
-                                               const std::array<double, kMirrorPaths - 1>& reflections) {
+                                               const std::array<double, kMirrorPaths - 1>& reflections,
+                                               const Surroundings& surroundings) {
   const float x = static_cast<float>(user.x);
   const float y = static_cast<float>(user.y);
   const float z = static_cast<float>(height_m);
-  constexpr float kSide = kRoomSideM;
+  const auto twice = [](double place) { return static_cast<float>(2 * place); };
   const auto gain = [&reflections](std::size_t surface) { return static_cast<float>(reflections[surface]); };
   return {{{x, y, z, 1.0f},
-           {kSide - x, y, z, gain(0)},
-           {-kSide - x, y, z, gain(1)},
-           {x, kSide - y, z, gain(2)},
+           {twice(surroundings.right) - x, y, z, gain(0)},
+           {twice(surroundings.left) - x, y, z, gain(1)},
+           {x, twice(surroundings.front) - y, z, gain(2)},
            {x, y, -z, gain(3)},
-           {x, y, static_cast<float>(2 * kRoomHeightM) - z, gain(4)}}};
+           {x, y, twice(surroundings.ceiling) - z, gain(4)}}};
+}
+
+PanelArray::PanelArray(double carrier_hz, double height_m) : carrier_hz_(carrier_hz) {
+  const double wavelength_m = kSpeedOfLightMPerS / carrier_hz;
+  for (std::size_t antenna = 0; antenna < kPanelAntennas; ++antenna) {
+    const double column = static_cast<double>(antenna % kPanelColumns) - (kPanelColumns - 1) / 2.0;
+    const double row = static_cast<double>(antenna / kPanelColumns) - (kPanelRows - 1) / 2.0;
+    x[antenna] = static_cast<float>(column * wavelength_m / 2);
+    z[antenna] = static_cast<float>(height_m + row * wavelength_m / 2);
+  }
 }
 
 AntennaGains::AntennaGains() {
@@ -142,10 +129,9 @@ AntennaGains::AntennaGains() {
 }
 
 void ComputeChannel(std::span<const RoomPath> paths, double clock_m, const AntennaGains& gains,
-                    std::span<float, kChannelFeatures> features) {
-  static const AntennaPositions antennas;
+                    std::span<float, kChannelFeatures> features, const PanelArray& array) {
   HWY_DYNAMIC_DISPATCH(AddPaths)
-  (paths.data(), paths.size(), static_cast<float>(clock_m), antennas, gains, features.data());
+  (paths.data(), paths.size(), static_cast<float>(clock_m), array, gains, features.data());
 }
 
 void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/scene/room.h"
+#include "core/scene/room_plan.h"
 
 namespace tributary::scene {
 
@@ -24,7 +25,22 @@ inline constexpr std::size_t kMostPaths = kMirrorPaths + kMostScatterers;
 // gain is that of the surface that reflects: the walls to the panel's right (+x), left and front, floor,
 // ceiling.
 std::array<RoomPath, kMirrorPaths> MirrorPaths(RoomPosition user, double height_m,
-                                               const std::array<double, kMirrorPaths - 1>& reflections);
+                                               const std::array<double, kMirrorPaths - 1>& reflections,
+                                               const Surroundings& surroundings = {});
+
+// A panel's half-wave array, centred on (0, -5 m) of its frame.
+class PanelArray {
+ public:
+  explicit PanelArray(double carrier_hz = kCarrierHz, double height_m = kPanelHeightM);
+
+  double carrier_hz() const { return carrier_hz_; }
+
+  alignas(64) std::array<float, kPanelAntennas> x;
+  alignas(64) std::array<float, kPanelAntennas> z;
+
+ private:
+  double carrier_hz_;
+};
 
 // What each antenna of a panel multiplies what it receives by.
 struct AntennaGains {
@@ -39,7 +55,7 @@ struct AntennaGains {
 // the antennas, not aligned. `clock_m`: how much longer all paths seem than they are, since the clocks
 // differ.
 void ComputeChannel(std::span<const RoomPath> paths, double clock_m, const AntennaGains& gains,
-                    std::span<float, kChannelFeatures> features);
+                    std::span<float, kChannelFeatures> features, const PanelArray& array = PanelArray());
 
 // That of the ideal room; `user` is in the panel's frame.
 void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features);

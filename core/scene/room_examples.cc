@@ -10,7 +10,7 @@
 namespace tributary::scene {
 namespace {
 
-constexpr std::size_t kPanels = 4;
+constexpr std::size_t kPanels = kWallCount;
 constexpr double kPerDegree = std::numbers::pi / 180;
 constexpr double kNsToM = 1e-9 * kSpeedOfLightMPerS;
 // An object of a room scatters less than a wall reflects.
@@ -55,20 +55,24 @@ struct World {
   std::array<std::array<double, 4>, kMostScatterers> scatterer = {};  // x, y, z in the site's frame, gain
 };
 
-World DrawWorld(const RoomConditions& conditions, std::uint64_t seed, std::uint64_t index) {
+World DrawWorld(const RoomConditions& conditions, const RoomPlan& plan, std::uint64_t seed,
+                std::uint64_t index) {
   Draws draws(seed ^ kWorldDraws, index);
+  Draws of_room(conditions.room.value_or(0) ^ kWorldDraws, 0);
+  Draws& room = conditions.room.has_value() ? of_room : draws;
+  const RoomPosition range = UserRange(plan);
   World world;
   world.height_m = draws.Between(conditions.height_m);
   world.noise_deviation = FromDb(-draws.Between(conditions.snr_db));
   world.clock_m = conditions.clock_deviation_ns * kNsToM * draws.Normal();
-  for (double& wall : world.walls) wall = draws.Between(conditions.reflection);
-  world.floor = draws.Between(conditions.reflection);
-  world.ceiling = draws.Between(conditions.reflection);
-  if (draws.Happens(conditions.scatterers_probability)) {
-    world.scatterers = 1 + static_cast<std::size_t>(draws.Uniform() * kMostScatterers);
+  for (double& wall : world.walls) wall = room.Between(conditions.reflection);
+  world.floor = room.Between(conditions.reflection);
+  world.ceiling = room.Between(conditions.reflection);
+  if (room.Happens(conditions.scatterers_probability)) {
+    world.scatterers = 1 + static_cast<std::size_t>(room.Uniform() * kMostScatterers);
     for (std::size_t i = 0; i < world.scatterers; ++i) {
-      world.scatterer[i] = {draws.Even(kUserRangeM), draws.Even(kUserRangeM), kRoomHeightM * draws.Uniform(),
-                            draws.Even(kScattererGain)};
+      world.scatterer[i] = {room.Even(range.x), room.Even(range.y), plan.height_m * room.Uniform(),
+                            room.Even(kScattererGain)};
     }
   }
   return world;
@@ -76,8 +80,7 @@ World DrawWorld(const RoomConditions& conditions, std::uint64_t seed, std::uint6
 
 // How one panel differs from the ideal one when it senses one user.
 struct PanelState {
-  RoomPosition shift;  // in its nominal frame, m
-  double turn;         // rad
+  PanelMounting mounting;
   double sight_gain;
   AntennaGains gains;
 };
@@ -117,28 +120,34 @@ PanelState DrawPanel(const RoomConditions& conditions, std::uint64_t seed, std::
                      bool antennas) {
   const std::uint64_t of_panel = kPanels * index + static_cast<std::uint64_t>(wall);
   Draws draws(seed ^ kPanelDraws, of_panel);
+  Draws of_room(conditions.room.value_or(0) ^ kPanelDraws, static_cast<std::uint64_t>(wall));
+  Draws& hardware = conditions.room.has_value() ? of_room : draws;
   PanelState panel;
   const PanelMounting& mounting = conditions.mounting[static_cast<std::size_t>(wall)];
-  panel.shift.x = mounting.shift.x + draws.Even(conditions.shift_m);
-  panel.shift.y = mounting.shift.y + draws.Even(conditions.shift_m);
-  panel.turn = (mounting.turn_deg + draws.Even(conditions.turn_deg)) * kPerDegree;
+  panel.mounting.shift.x = mounting.shift.x + hardware.Even(conditions.shift_m);
+  panel.mounting.shift.y = mounting.shift.y + hardware.Even(conditions.shift_m);
+  panel.mounting.turn_deg = mounting.turn_deg + hardware.Even(conditions.turn_deg);
   const bool blocked = conditions.one_panel_blocked ? index % kPanels == static_cast<std::uint64_t>(wall)
                                                     : draws.Happens(conditions.blocked_probability);
   panel.sight_gain = blocked ? FromDb(-draws.Between(conditions.blocked_db)) : 1.0;
-  if (antennas) DrawAntennas(conditions, seed, of_panel, draws, panel.gains);
+  if (antennas && conditions.room.has_value()) {
+    DrawAntennas(conditions, *conditions.room, static_cast<std::uint64_t>(wall), hardware, panel.gains);
+  } else if (antennas) {
+    DrawAntennas(conditions, seed, of_panel, draws, panel.gains);
+  }
   return panel;
 }
 
-// From the nominal frame to that of a panel which is shifted, then turned about its centre.
-RoomPosition ToTrueFrame(const PanelState& panel, RoomPosition nominal) {
+}  // namespace
+
+RoomPosition ToTrueFrame(const PanelMounting& mounting, RoomPosition nominal) {
   constexpr double kCentreY = -kRoomSideM / 2;
-  const double cosine = std::cos(panel.turn), sine = std::sin(panel.turn);
-  const double x = nominal.x - panel.shift.x;
-  const double y = nominal.y - panel.shift.y - kCentreY;
+  const double turn = mounting.turn_deg * kPerDegree;
+  const double cosine = std::cos(turn), sine = std::sin(turn);
+  const double x = nominal.x - mounting.shift.x;
+  const double y = nominal.y - mounting.shift.y - kCentreY;
   return {cosine * x + sine * y, cosine * y - sine * x + kCentreY};
 }
-
-}  // namespace
 
 RoomConditions RoomConditions::Drawn() {
   return {.height_m = {0.5, 1.8},
@@ -163,44 +172,56 @@ RoomConditions RoomConditions::Working() {
   return conditions;
 }
 
+RoomConditions RoomConditions::OfOneRoom(std::uint64_t room) {
+  RoomConditions conditions = Drawn();
+  conditions.snr_db.least = 10;
+  conditions.dead_antennas = 0;
+  conditions.room = room;
+  return conditions;
+}
+
 RoomPosition RoomExamples::User(std::uint64_t index) const {
-  return {kUserRangeM * (2 * UniformAt(seed, 2 * index) - 1),
-          kUserRangeM * (2 * UniformAt(seed, 2 * index + 1) - 1)};
+  const RoomPosition range = UserRange(plan);
+  return {range.x * (2 * UniformAt(seed, 2 * index) - 1), range.y * (2 * UniformAt(seed, 2 * index + 1) - 1)};
 }
 
 RoomPosition RoomExamples::Label(std::uint64_t index, Wall wall) const {
-  return ToTrueFrame(DrawPanel(conditions, seed, index, wall, false), ToPanelFrame(wall, User(index)));
+  return ToTrueFrame(DrawPanel(conditions, seed, index, wall, false).mounting,
+                     ToPanelFrame(plan, wall, User(index)));
 }
 
 void RoomExamples::Sense(std::uint64_t index, Wall wall, std::span<float, kChannelFeatures> features) const {
-  const World world = DrawWorld(conditions, seed, index);
+  const World world = DrawWorld(conditions, plan, seed, index);
   const PanelState panel = DrawPanel(conditions, seed, index, wall, true);
   const auto own = static_cast<std::size_t>(wall);
   const auto wall_at = [&](std::size_t turns) { return world.walls[(own + turns) % kPanels]; };
 
   std::array<RoomPath, kMostPaths> paths;
-  const RoomPosition user = ToPanelFrame(wall, User(index));
+  const RoomPosition user = ToPanelFrame(plan, wall, User(index));
   // Seen from the south wall, east is to the right, west to the left and north in front; the others in turn.
   std::ranges::copy(
-      MirrorPaths(user, world.height_m, {wall_at(1), wall_at(3), wall_at(2), world.floor, world.ceiling}),
+      MirrorPaths(user, world.height_m, {wall_at(1), wall_at(3), wall_at(2), world.floor, world.ceiling},
+                  SurroundingsOf(plan, wall)),
       paths.begin());
   paths[0].gain = static_cast<float>(panel.sight_gain);
   std::size_t count = kMirrorPaths;
   for (std::size_t i = 0; i < world.scatterers; ++i) {
     const auto& [x, y, z, gain] = world.scatterer[i];
-    const RoomPosition at = ToPanelFrame(wall, {x, y});
+    const RoomPosition at = ToPanelFrame(plan, wall, {x, y});
     paths[count++] = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(z),
                       static_cast<float>(gain),
                       static_cast<float>(std::hypot(at.x - user.x, at.y - user.y, z - world.height_m))};
   }
-  if (panel.turn != 0 || panel.shift.x != 0 || panel.shift.y != 0) {
+  const PanelMounting& hung = panel.mounting;
+  if (hung.turn_deg != 0 || hung.shift.x != 0 || hung.shift.y != 0) {
     for (RoomPath& path : std::span(paths).first(count)) {
-      const RoomPosition seen = ToTrueFrame(panel, {path.x, path.y});
+      const RoomPosition seen = ToTrueFrame(hung, {path.x, path.y});
       path.x = static_cast<float>(seen.x);
       path.y = static_cast<float>(seen.y);
     }
   }
-  ComputeChannel(std::span(paths).first(count), world.clock_m, panel.gains, features);
+  ComputeChannel(std::span(paths).first(count), world.clock_m, panel.gains, features,
+                 PanelArray(plan.carrier_hz, plan.panels[own].height_m));
 
   const auto deviation_per_part = static_cast<float>(world.noise_deviation / std::numbers::sqrt2);
   std::array<float, kChannelFeatures> noise;

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "core/scene/room.h"
 #include "core/scene/room_channel.h"
+#include "core/scene/room_plan.h"
 
 namespace tributary::scene {
 
@@ -22,6 +24,9 @@ struct PanelMounting {
   RoomPosition shift = {0, 0};  // m
   double turn_deg = 0;          // counter-clockwise
 };
+
+// From the panel's nominal frame to that in which it really hangs: shifted, then turned about its centre.
+RoomPosition ToTrueFrame(const PanelMounting& mounting, RoomPosition nominal);
 
 // How the worlds of users are drawn. The defaults are the ideal room: every user meets the same world.
 struct RoomConditions {
@@ -40,11 +45,17 @@ struct RoomConditions {
   double turn_deg = 0;             // greatest turn of a panel about its own centre
   std::array<PanelMounting, 4> mounting = {};  // of each wall's panel, for all users; adds to the drawn one
   double scatterers_probability = 0;           // that there are objects in the room, one to three
+  // Surfaces, objects, antennas and mountings are those of one room, drawn from this, and the same for all
+  // users; height, SNR, clock and what blocks a line of sight stay each user's own.
+  std::optional<std::uint64_t> room = std::nullopt;
 
   // The world in which the robust model is trained.
   static RoomConditions Drawn();
   // Those of an installation that works: 10 dB and more, all antennas in order, panels as planned.
   static RoomConditions Working();
+  // Those of one room, drawn as for the training, in which users walk about: 10 dB and more, no antenna is
+  // dead.
+  static RoomConditions OfOneRoom(std::uint64_t room);
 };
 
 // Users are spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same
@@ -52,6 +63,7 @@ struct RoomConditions {
 struct RoomExamples {
   std::uint64_t seed;
   RoomConditions conditions = {};
+  RoomPlan plan = {};
 
   // In the site's frame.
   RoomPosition User(std::uint64_t index) const;

@@ -312,6 +312,11 @@ def labels():
             "size_lines": fill(b"\n")}
 
 
+def positions():
+    return {"good": b"x,y\n1.25,-3.5\r\n 0 , 2e-1 \n\n", "size_count": fill(b"1,2\n"), "size_line": fill(b"1"),
+            "size_number": fill(b"1", b"0,0."), "size_lines": fill(b"\n"), "wrong": b"nan,0\n1,inf\n1;2\n"}
+
+
 SEEDS = {
     "access_tokens_fuzz": lambda: toml() | access_tokens(),
     "answers_fuzz": answers,
@@ -344,6 +349,7 @@ SEEDS = {
     "npy_fuzz": npy,
     "onnx_file_fuzz": onnx_files,
     "peer_fuzz": bytes_of_any_kind,
+    "positions_fuzz": positions,
     "recording_fuzz": recordings,
     "sigmf_fuzz": sigmf,
     "signing_request_fuzz": certificate_requests,

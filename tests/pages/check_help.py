@@ -101,6 +101,8 @@ class Laboratory:
         namespace.pictures(self.tree / "pictures", 40)
         write_npy(self.tree / "panel.npy", 4, 1024)
         write_npy(self.tree / "bursts.npy", 4, 2, 128)
+        write_npy(self.tree / "points.npy", 20, 4, 1024)
+        (self.tree / "points.csv").write_text("".join(f"{i % 5 - 2},{i % 7 - 3}\n" for i in range(20)))
         (self.tree / "estimates.jsonl").write_text(json.dumps(ESTIMATE) + "\n")
         self.reader.run("tributary-aggregator --config aggregator.toml")
         self.reader.run("tributary-node --config node.toml")

@@ -9,7 +9,7 @@ std::vector<parameters::TensorShape> DenseTensors(const std::vector<DenseStep>& 
   for (const DenseStep& step : steps) {
     if (step.kind == DenseStepKind::kDense) {
       tensors.push_back({step.name + ".weight", {step.outputs, step.inputs}});
-    } else if (step.kind == DenseStepKind::kNorm) {
+    } else if (step.kind != DenseStepKind::kRelu) {
       for (const char* name : {".weight", ".bias"}) tensors.push_back({step.name + name, {step.outputs}});
     }
   }
@@ -71,9 +71,35 @@ void DenseStack::Forward(std::span<const float> parameters, const MatrixView& in
     std::ranges::copy(pass.outputs[i - 1], output.begin());
     if (step.kind == DenseStepKind::kRelu) {
       ReluForward(output);
+    } else if (step.kind == DenseStepKind::kAffine) {
+      ForwardAffine(parameters, step, output);
     } else {
       pass.norms[i].TrainForward(step.weight.Of(parameters), step.bias.Of(parameters), batch_, output.data());
     }
+  }
+}
+
+void DenseStack::ForwardAffine(std::span<const float> parameters, const Step& step,
+                               std::span<float> values) const {
+  const std::span<const float> weight = step.weight.Of(parameters), bias = step.bias.Of(parameters);
+  for (std::size_t f = 0; f < step.outputs; ++f) {
+    for (float& value : values.subspan(f * batch_, batch_)) value = value * weight[f] + bias[f];
+  }
+}
+
+void DenseStack::BackwardAffine(std::span<const float> parameters, const Step& step,
+                                std::span<const float> input, std::span<float> values,
+                                std::span<float> gradient) const {
+  const std::span<const float> weight = step.weight.Of(parameters);
+  for (std::size_t f = 0; f < step.outputs; ++f) {
+    double sum = 0, product = 0;
+    for (std::size_t i = f * batch_; i < (f + 1) * batch_; ++i) {
+      sum += values[i];
+      product += static_cast<double>(values[i]) * input[i];
+      values[i] *= weight[f];
+    }
+    step.weight.Of(gradient)[f] += static_cast<float>(product);
+    step.bias.Of(gradient)[f] += static_cast<float>(sum);
   }
 }
 
@@ -94,6 +120,9 @@ void DenseStack::Backward(std::span<const float> parameters, const DensePass& pa
     Step& step = steps_[i];
     if (step.kind == DenseStepKind::kRelu) ReluBackward(pass.outputs[i], values);
     if (step.kind == DenseStepKind::kNorm) BackwardNorm(parameters, step, pass.norms[i], values, gradient);
+    if (step.kind == DenseStepKind::kAffine) {
+      BackwardAffine(parameters, step, pass.outputs[i - 1], values, gradient);
+    }
     if (step.kind != DenseStepKind::kDense) continue;
     const MatrixView above = RowMajor(values.data(), step.outputs, batch_);
     gemm_.Multiply(above, Transposed(Input(pass, i)), step.weight.Of(gradient).data(),

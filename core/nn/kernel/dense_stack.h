@@ -13,14 +13,15 @@
 
 namespace tributary::nn {
 
-enum class DenseStepKind { kDense, kNorm, kRelu };
+// kAffine: x · weight + bias for each feature, as a batch norm in its inference form.
+enum class DenseStepKind { kDense, kNorm, kAffine, kRelu };
 
-// Its tensors: of a dense layer <name>.weight [outputs × inputs], of a norm <name>.weight and <name>.bias
-// [outputs].
+// Its tensors: of a dense layer <name>.weight [outputs × inputs], of a norm or an affine step <name>.weight
+// and <name>.bias [outputs].
 struct DenseStep {
   DenseStepKind kind;
   std::size_t inputs;
-  std::size_t outputs;  // of a norm or a ReLU as many as inputs
+  std::size_t outputs;  // of all but a dense layer as many as inputs
   std::string name = {};
 };
 
@@ -65,6 +66,10 @@ class DenseStack {
     std::vector<float> input_gradient;  // of a dense layer behind the first step
   };
   MatrixView Input(const DensePass& pass, std::size_t step) const;
+  void ForwardAffine(std::span<const float> parameters, const Step& step, std::span<float> values) const;
+  // `input`: of the step, [features × batch].
+  void BackwardAffine(std::span<const float> parameters, const Step& step, std::span<const float> input,
+                      std::span<float> values, std::span<float> gradient) const;
   void BackwardNorm(std::span<const float> parameters, const Step& step, const BatchNorm& norm,
                     std::span<float> values, std::span<float> gradient);
 

@@ -16,32 +16,54 @@ constexpr std::size_t kNormStep = 2;  // behind the first layer and its ReLU
 
 std::string LayerName(std::size_t layer) { return absl::StrCat("layer", layer + 1); }
 
-std::vector<DenseStep> Steps() {
+std::vector<DenseStep> Steps(DenseStepKind norm) {
   std::vector<DenseStep> steps;
   for (std::size_t l = 0; l < kLayers; ++l) {
     const std::size_t inputs = PositioningNetwork::kWidths[l], outputs = PositioningNetwork::kWidths[l + 1];
     steps.push_back({DenseStepKind::kDense, inputs, outputs, LayerName(l)});
     if (l + 1 < kLayers) steps.push_back({DenseStepKind::kRelu, outputs, outputs});
-    if (l == 0) steps.push_back({DenseStepKind::kNorm, outputs, outputs, "norm"});
+    if (l == 0) steps.push_back({norm, outputs, outputs, "norm"});
   }
   return steps;
+}
+
+std::vector<DenseStep> Steps(const PositioningTrainer::Options& options) {
+  return Steps(options.from == nullptr ? DenseStepKind::kNorm : DenseStepKind::kAffine);
 }
 
 }  // namespace
 
 PositioningTrainer::PositioningTrainer(const Options& options)
     : batch_(options.batch),
+      further_(options.from != nullptr),
       schedule_{options.peak_learning_rate, options.steps},
-      layout_(DenseTensors(Steps())),
-      stack_(Steps(), layout_, batch_),
-      pass_(Steps(), batch_),
+      layout_(DenseTensors(Steps(options))),
+      stack_(Steps(options), layout_, batch_),
+      pass_(Steps(options), batch_),
       parameters_(layout_.size()),
       gradient_(layout_.size()),
       output_gradient_(kGaussianOutputs * batch_),
       adam_(layout_.size()) {
+  if (further_) {
+    TakeWeights(*options.from);
+  } else {
+    DrawWeights(options.seed);
+  }
+}
+
+void PositioningTrainer::TakeWeights(const PositioningNetwork& network) {
+  const auto take = [this](const std::vector<float>& values, const std::string& name) {
+    std::ranges::copy(values, layout_.Range(name).Of(std::span(parameters_)).begin());
+  };
+  for (std::size_t l = 0; l < kLayers; ++l) take(network.weights[l], LayerName(l) + ".weight");
+  take(network.batch_norm_scale, "norm.weight");
+  take(network.batch_norm_shift, "norm.bias");
+}
+
+void PositioningTrainer::DrawWeights(std::uint64_t seed) {
   // Uniform with variance 2 / inputs before a ReLU (He et al., 2015). The output layer starts near zero: with
   // a standard deviation of centimetres and an error of metres the likelihood would explode.
-  std::mt19937_64 random(options.seed);
+  std::mt19937_64 random(seed);
   for (std::size_t l = 0; l < kLayers; ++l) {
     const float variance =
         (l + 1 < kLayers ? 2.0f : 0.01f) / static_cast<float>(PositioningNetwork::kWidths[l]);
@@ -75,6 +97,12 @@ void PositioningTrainer::Export(PositioningNetwork& network) const {
   for (std::size_t l = 0; l < kLayers; ++l) {
     const auto weights = layout_.Range(LayerName(l) + ".weight").Of(all);
     network.weights[l].assign(weights.begin(), weights.end());
+  }
+  if (further_) {
+    const auto scale = layout_.Range("norm.weight").Of(all), shift = layout_.Range("norm.bias").Of(all);
+    network.batch_norm_scale.assign(scale.begin(), scale.end());
+    network.batch_norm_shift.assign(shift.begin(), shift.end());
+    return;
   }
   const BatchNorm& norm = pass_.norms[kNormStep];
   network.batch_norm_scale.resize(norm.features());

@@ -20,6 +20,9 @@ class PositioningTrainer {
     std::uint64_t steps = 31'250;
     double peak_learning_rate = 2e-3;
     std::uint64_t seed = 1;  // of the initial weights
+    // Trains this network further, instead of random weights. Its batch norm stays in the inference form:
+    // scale and shift are learned, the statistics of a batch are not looked at.
+    const PositioningNetwork* from = nullptr;
   };
 
   explicit PositioningTrainer(const Options& options);
@@ -38,7 +41,11 @@ class PositioningTrainer {
   void Export(PositioningNetwork& network) const;
 
  private:
+  void DrawWeights(std::uint64_t seed);
+  void TakeWeights(const PositioningNetwork& network);
+
   std::size_t batch_;
+  bool further_;  // trains a given network
   OneCycle schedule_;
   std::uint64_t steps_done_ = 0;
   ParameterLayout layout_;

@@ -40,9 +40,16 @@ void Normalise(Layer& x, const double* gamma, const double* beta) {
   }
 }
 
-// The loss of the whole network in double, straight from its definition.
+void ScaleAndShift(Layer& x, const double* scale, const double* shift) {
+  for (auto& sample : x) {
+    for (std::size_t f = 0; f < sample.size(); ++f) sample[f] = scale[f] * sample[f] + shift[f];
+  }
+}
+
+// The loss of the whole network in double, straight from its definition. `further`: its norm is in the
+// inference form.
 double ReferenceLoss(const std::vector<double>& p, const std::vector<float>& features,
-                     const std::vector<float>& targets) {
+                     const std::vector<float>& targets, bool further = false) {
   Layer x;
   for (std::size_t i = 0; i < kTrainingBatch; ++i) {
     x.emplace_back(features.begin() + i * PositioningNetwork::kWidths[0],
@@ -54,7 +61,7 @@ double ReferenceLoss(const std::vector<double>& p, const std::vector<float>& fea
   const double* w4 = w3 + PositioningNetwork::kWidths[2] * PositioningNetwork::kWidths[3];
   const double* beta = w4 + PositioningNetwork::kWidths[3] * PositioningNetwork::kWidths[4];
   Layer y = Dense(x, w1, PositioningNetwork::kWidths[1], true);
-  Normalise(y, beta + PositioningNetwork::kWidths[1], beta);
+  (further ? ScaleAndShift : Normalise)(y, beta + PositioningNetwork::kWidths[1], beta);
   y = Dense(
       Dense(Dense(y, w2, PositioningNetwork::kWidths[2], true), w3, PositioningNetwork::kWidths[3], true), w4,
       PositioningNetwork::kWidths[4], false);
@@ -77,11 +84,12 @@ class PositioningTrainerTest : public ::testing::Test {
 
 // Every kind of parameter: some of each layer and of the norm. Tolerance: single precision, 1e-7 times some
 // thousand operations, of the layer's largest gradient.
-TEST_F(PositioningTrainerTest, GradientAgreesWithFiniteDifferences) {
-  const double loss = trainer_.Gradient(features_, targets_);
-  const auto gradient = trainer_.gradient();
-  std::vector<double> parameters(trainer_.parameters().begin(), trainer_.parameters().end());
-  EXPECT_NEAR(loss, ReferenceLoss(parameters, features_, targets_), 1e-5);
+void ExpectGradientOfTheReference(PositioningTrainer& trainer, const std::vector<float>& features,
+                                  const std::vector<float>& targets, bool further) {
+  const double loss = trainer.Gradient(features, targets);
+  const auto gradient = trainer.gradient();
+  std::vector<double> parameters(trainer.parameters().begin(), trainer.parameters().end());
+  EXPECT_NEAR(loss, ReferenceLoss(parameters, features, targets, further), 1e-5);
 
   std::size_t first = 0;
   for (const std::size_t count : {PositioningNetwork::kWidths[0] * PositioningNetwork::kWidths[1],
@@ -98,15 +106,43 @@ TEST_F(PositioningTrainerTest, GradientAgreesWithFiniteDifferences) {
       constexpr double kStep = 1e-6;
       const double value = parameters[index];
       parameters[index] = value + kStep;
-      const double up = ReferenceLoss(parameters, features_, targets_);
+      const double up = ReferenceLoss(parameters, features, targets, further);
       parameters[index] = value - kStep;
-      const double down = ReferenceLoss(parameters, features_, targets_);
+      const double down = ReferenceLoss(parameters, features, targets, further);
       parameters[index] = value;
       EXPECT_NEAR(gradient[index], (up - down) / (2 * kStep), 1e-3 * largest) << index;
     }
     first += count;
   }
   EXPECT_EQ(first, parameters.size());
+}
+
+TEST_F(PositioningTrainerTest, GradientAgreesWithFiniteDifferences) {
+  ExpectGradientOfTheReference(trainer_, features_, targets_, false);
+}
+
+TEST_F(PositioningTrainerTest, GradientOfTrainingFurtherAgreesWithFiniteDifferences) {
+  PositioningNetwork network;
+  trainer_.Export(network);
+  network.batch_norm_scale = RandomValues(PositioningNetwork::kWidths[1], 3);
+  network.batch_norm_shift = RandomValues(PositioningNetwork::kWidths[1], 4);
+  PositioningTrainer further({.batch = kTrainingBatch, .from = &network});
+  ExpectGradientOfTheReference(further, features_, targets_, true);
+}
+
+TEST_F(PositioningTrainerTest, TrainingFurtherStartsWhereTheNetworkStands) {
+  trainer_.Step(features_, targets_);
+  PositioningNetwork network, same;
+  trainer_.Export(network);
+  PositioningTrainer further({.batch = kTrainingBatch, .steps = 100, .from = &network});
+  further.Export(same);
+  EXPECT_EQ(same.weights, network.weights);
+  EXPECT_EQ(same.batch_norm_scale, network.batch_norm_scale);
+  EXPECT_EQ(same.batch_norm_shift, network.batch_norm_shift);
+  const double before = further.Step(features_, targets_);
+  double after = before;
+  for (int i = 1; i < 100; ++i) after = further.Step(features_, targets_);
+  EXPECT_LT(after, before);
 }
 
 TEST_F(PositioningTrainerTest, LearnsABatchByHeart) {

@@ -1,0 +1,263 @@
+#include "cli/adapt/room_adaptation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cli/adapt/point_batches.h"
+#include "cli/train/room_batches.h"
+#include "core/nn/kernel/random_stream.h"
+#include "core/nn/positioning/positioning_inference.h"
+#include "core/nn/positioning/positioning_trainer.h"
+#include "core/scene/gaussian_noise.h"
+#include "core/status/macros.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr std::size_t kPointShare = 5;  // one of so many points is held out
+constexpr std::uint64_t kCheckpoints = 10;
+constexpr std::size_t kPlanUsers = 2'000;  // that calibrate a network which knows the plan alone
+constexpr std::size_t kRangeUsers = 1'024;
+
+// Users of their own for each purpose.
+enum class AdaptationPurpose : std::uint64_t { kPlan, kPlanScale, kRehearsal, kSplit, kPoints, kWeights };
+
+std::uint64_t SeedFor(const AdaptationOptions& options, AdaptationPurpose purpose) {
+  return scene::MixBits(options.seed, 0x0ada'0000 + static_cast<std::uint64_t>(purpose));
+}
+
+Mountings AsPlanned(const std::vector<scene::Wall>& walls) { return Mountings(walls.size()); }
+
+// Widens the ranges by what the network meets in this room. The input's follows the quantile that the
+// training of the shipped model takes.
+void UpdateRanges(const LabelledPoints& points, nn::PositioningNetwork& network) {
+  constexpr std::size_t kRangeBatch = 64;
+  constexpr double kQuantile = 0.9999;
+  nn::PositioningInference inference(network, kRangeBatch);
+  std::vector<float> outputs(kRangeBatch * nn::kGaussianOutputs), inputs;
+  network.activation_range = {};
+  const std::size_t count = points.size() * points.walls.size();
+  for (std::size_t first = 0; first < count; first += kRangeBatch) {
+    const std::size_t size = std::min(kRangeBatch, count - first);
+    inference.Run(std::span(points.features).subspan(first * nn::PositioningNetwork::kInputs), size, outputs);
+    const auto activations = inference.activations();
+    for (const float v : activations[0]) inputs.push_back(std::abs(v));
+    for (std::size_t i = 1; i < activations.size(); ++i) {
+      for (const float v : activations[i]) {
+        network.activation_range[i] = std::max(network.activation_range[i], std::abs(v));
+      }
+    }
+  }
+  const auto quantile =
+      inputs.begin() + static_cast<std::ptrdiff_t>(kQuantile * static_cast<double>(inputs.size() - 1));
+  std::ranges::nth_element(inputs, quantile);
+  network.activation_range[0] = *quantile;
+}
+
+// The factor by which deviations are off: the mean of the squared normalised errors, each bounded by the
+// 99.9 % quantile of chi-square, with as much weight on 1 as `prior` further points have.
+double DeviationFactor(const std::vector<double>& squared, double prior) {
+  constexpr double kMost = 13.8;
+  double scale = 1;
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    double sum = 2 * prior;
+    for (const double s : squared) sum += scale * std::min(s / scale, kMost);
+    scale = sum / (2 * (prior + static_cast<double>(squared.size())));
+  }
+  return std::sqrt(scale);
+}
+
+struct SplitPoints {
+  LabelledPoints training, held_out;
+};
+
+SplitPoints Split(const LabelledPoints& points, std::uint64_t seed) {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  nn::RandomStream random(seed);
+  random.Shuffle(order);
+  const std::size_t held_out = std::max<std::size_t>(2, points.size() / kPointShare);
+  return {points.Subset(std::span(order).subspan(held_out)), points.Subset(std::span(order).first(held_out))};
+}
+
+// Where the network's weights start, and with what the points are mixed.
+struct PointTraining {
+  bool from_network = true;  // else random weights
+  std::uint64_t steps = 0;
+  double rate = 0;
+  bool rehearse = false;  // half of each batch are users of the simulated plan
+  bool start_is_candidate = true;
+  double scale_prior = 10;  // DeviationFactor
+};
+
+absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const scene::RoomPlan& plan,
+                                        const LabelledPoints& points, const PointTraining& training,
+                                        const AdaptationOptions& options, std::string_view stage,
+                                        const AdaptationProgress& progress) {
+  constexpr auto kFloat = fpga::NumberFormat::kFloat;
+  const SplitPoints split = Split(points, SeedFor(options, AdaptationPurpose::kSplit));
+  Mountings mountings = AsPlanned(points.walls);
+  if (training.rehearse) {
+    ASSIGN_OR_RETURN(const auto estimates, Locate(network, kFloat, split.training));
+    mountings = FitMountings(estimates, split.training, plan);
+  }
+  nn::PositioningTrainer trainer({.batch = options.batch,
+                                  .steps = training.steps,
+                                  .peak_learning_rate = training.rate,
+                                  .seed = SeedFor(options, AdaptationPurpose::kWeights),
+                                  .from = training.from_network ? &network : nullptr});
+  PointBatches batches(split.training, plan, mountings, network, {},
+                       SeedFor(options, AdaptationPurpose::kPoints));
+  const std::size_t simulated = training.rehearse ? options.batch / 2 : 0;
+  std::optional<RoomBatches> rehearsal;
+  if (simulated > 0) {
+    rehearsal.emplace(scene::RoomExamples{SeedFor(options, AdaptationPurpose::kRehearsal),
+                                          scene::RoomConditions::Drawn(), plan},
+                      simulated, network, options.threads > 1, points.walls);
+  }
+
+  RoomModel best{network, mountings};
+  double least_m = std::numeric_limits<double>::infinity();
+  std::vector<double> best_squared;
+  // A network that diverged is no candidate.
+  const auto judge = [&](const nn::PositioningNetwork& candidate) {
+    const auto seen = Locate(candidate, kFloat, split.training);
+    const auto held_out = Locate(candidate, kFloat, split.held_out);
+    if (!seen.ok() || !held_out.ok()) return;
+    const Mountings hung = FitMountings(*seen, split.training, plan);
+    const auto errors = FuseErrors(*held_out, split.held_out, plan, hung);
+    if (!errors.ok()) return;
+    const double mean_m = errors->Figures().mean_m;
+    if (!(mean_m < least_m)) return;
+    least_m = mean_m;
+    best = {candidate, hung};
+    best_squared = errors->squared_distances();
+  };
+  if (training.start_is_candidate) judge(network);
+
+  std::vector<float> features(options.batch * nn::PositioningNetwork::kInputs), targets(options.batch * 2);
+  nn::PositioningNetwork candidate = network;
+  double loss = 0;
+  for (std::uint64_t step = 1; step <= training.steps; ++step) {
+    batches.Fill(std::span(features).subspan(simulated * nn::PositioningNetwork::kInputs),
+                 std::span(targets).subspan(2 * simulated));
+    if (rehearsal.has_value()) {
+      const RoomBatches::Batch batch = rehearsal->Next();
+      std::ranges::copy(batch.features, features.begin());
+      std::ranges::copy(batch.targets, targets.begin());
+    }
+    loss += trainer.Step(features, targets);
+    if (step % std::max<std::uint64_t>(1, training.steps / kCheckpoints) != 0) continue;
+    trainer.Export(candidate);
+    judge(candidate);
+    progress(stage, step, training.steps, loss * kCheckpoints / static_cast<double>(training.steps));
+    loss = 0;
+  }
+  if (best_squared.empty()) return absl::InternalError("training diverged; try another --seed");
+  best.network.covariance_scale *= static_cast<float>(DeviationFactor(best_squared, training.scale_prior));
+  UpdateRanges(points, best.network);
+  return best;
+}
+
+// Standardisation by the points themselves: there is nothing else to learn it from.
+nn::PositioningNetwork Blank(const LabelledPoints& points) {
+  constexpr std::size_t kInputs = nn::PositioningNetwork::kInputs;
+  nn::PositioningNetwork network;
+  std::vector<double> sum(kInputs), squares(kInputs);
+  std::vector<float> sample(kInputs);
+  const std::size_t count = points.size() * points.walls.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::ranges::copy(points.Features(i / points.walls.size(), i % points.walls.size()), sample.begin());
+    nn::AlignPhase(network.alignment, nn::FeatureSpan(sample));
+    for (std::size_t f = 0; f < kInputs; ++f) {
+      sum[f] += sample[f];
+      squares[f] += static_cast<double>(sample[f]) * sample[f];
+    }
+  }
+  for (std::size_t f = 0; f < kInputs; ++f) {
+    const double mean = sum[f] / static_cast<double>(count);
+    const double variance = squares[f] / static_cast<double>(count) - mean * mean;
+    network.input_mean.push_back(static_cast<float>(mean));
+    network.input_inverse_deviation.push_back(variance > 1e-12 ? static_cast<float>(1.0 / std::sqrt(variance))
+                                                               : 0.0f);
+  }
+  return network;
+}
+
+}  // namespace
+
+absl::StatusOr<nn::PositioningNetwork> LearnPlan(const nn::PositioningNetwork& base,
+                                                 const scene::RoomPlan& plan,
+                                                 const std::vector<scene::Wall>& walls,
+                                                 const AdaptationOptions& options,
+                                                 const AdaptationProgress& progress) {
+  nn::PositioningNetwork network = base;
+  nn::PositioningTrainer trainer({.batch = options.batch,
+                                  .steps = options.plan_steps,
+                                  .peak_learning_rate = options.plan_rate,
+                                  .from = &base});
+  RoomBatches batches({SeedFor(options, AdaptationPurpose::kPlan), scene::RoomConditions::Drawn(), plan},
+                      options.batch, network, options.threads > 1, walls);
+  double loss = 0;
+  for (std::uint64_t step = 1; step <= options.plan_steps; ++step) {
+    const RoomBatches::Batch batch = batches.Next();
+    loss += trainer.Step(batch.features, batch.targets);
+    if (step % std::max<std::uint64_t>(1, options.plan_steps / kCheckpoints) != 0) continue;
+    progress("plan", step, options.plan_steps, loss * kCheckpoints / static_cast<double>(options.plan_steps));
+    loss = 0;
+  }
+  trainer.Export(network);
+
+  const scene::RoomExamples others{SeedFor(options, AdaptationPurpose::kPlanScale),
+                                   scene::RoomConditions::Working(), plan};
+  const LabelledPoints points = SimulatePoints(others, walls, kPlanUsers);
+  network.covariance_scale = 1;
+  ASSIGN_OR_RETURN(const auto estimates, Locate(network, fpga::NumberFormat::kFloat, points));
+  ASSIGN_OR_RETURN(const PositionErrors errors, FuseErrors(estimates, points, plan, AsPlanned(walls)));
+  network.covariance_scale = static_cast<float>(DeviationFactor(errors.squared_distances(), 0));
+  UpdateRanges(points, network);
+  return network;
+}
+
+absl::StatusOr<RoomModel> LearnPoints(const nn::PositioningNetwork& network, const scene::RoomPlan& plan,
+                                      const LabelledPoints& points, const AdaptationOptions& options,
+                                      const AdaptationProgress& progress) {
+  return TrainOnPoints(network, plan, points,
+                       {.steps = options.point_steps, .rate = options.point_rate, .rehearse = true}, options,
+                       "points", progress);
+}
+
+absl::StatusOr<RoomModel> LearnPointsAlone(const nn::PositioningNetwork& base, const scene::RoomPlan& plan,
+                                           const LabelledPoints& points, const AdaptationOptions& options,
+                                           const AdaptationProgress& progress) {
+  return TrainOnPoints(base, plan, points,
+                       {.steps = options.scratch_steps, .rate = options.scratch_rate, .scale_prior = 1},
+                       options, "points alone", progress);
+}
+
+absl::StatusOr<RoomModel> LearnFromNothing(const scene::RoomPlan& plan, const LabelledPoints& points,
+                                           const AdaptationOptions& options,
+                                           const AdaptationProgress& progress) {
+  return TrainOnPoints(Blank(points), plan, points,
+                       {.from_network = false,
+                        .steps = options.scratch_steps,
+                        .rate = options.scratch_rate,
+                        .start_is_candidate = false,
+                        .scale_prior = 1},
+                       options, "from nothing", progress);
+}
+
+absl::StatusOr<ErrorFigures> Judge(const RoomModel& model, fpga::NumberFormat format,
+                                   const LabelledPoints& points, const scene::RoomPlan& plan) {
+  ASSIGN_OR_RETURN(const auto estimates, Locate(model.network, format, points));
+  ASSIGN_OR_RETURN(const PositionErrors errors, FuseErrors(estimates, points, plan, model.mountings));
+  return errors.Figures();
+}
+
+}  // namespace tributary::cli
