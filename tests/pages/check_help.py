@@ -32,7 +32,7 @@ NOT_RUN = (
 )
 # These train or measure for long, and `load` ends with 1 if a busy machine loses a tuple: they pass if they still run
 # after this time. A fault in what they are given is said before.
-MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d|train (?:self_supervised|modulation|positioning)|evaluate .*--conditions)")
+MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d|adapt |train (?:self_supervised|modulation|positioning)|evaluate .*--conditions)")
 MEASURE_S = 4
 
 AGGREGATOR = """
