@@ -37,8 +37,8 @@ class RandomRunFile {
     text += "[encoder]\n";
     text += Maybe("channels", {"[1]", "[2, 2, 2, 2]", "[2, 2, 2, 2, 2]", "[512]", "[513]", "[1024, 1]"});
     text += Maybe("grid", {"1", "3", "7", "14", "28"});
-    text += Maybe("side", {"3", "4", "28", "32", "64", "257"});
-    text += Maybe("input_channels", {"0", "1", "2", "3", "4"});
+    text += Maybe("side", {"24", "28", "29", "32", "257"});
+    text += Maybe("input_channels", {"1", "1", "2", "3", "3"});
     text += Maybe("norm", {"\"batch\"", "\"filter_response\"", "\"none\""});
     text += "[client]\n";
     text += Maybe("local_steps", Counts(nn::kLocalStepsLimit));

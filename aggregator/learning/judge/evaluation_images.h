@@ -20,8 +20,8 @@ struct EvaluationImages {
 struct EvaluationFiles {
   std::string images, labels;
   std::string test_images, test_labels;
-  nn::ImageShape fitted = {28, 1};
-  std::size_t max_images = 0;  // of each set; 0: all
+  std::size_t max_images = 0;       // of each set; 0: all
+  nn::ImageShape fitted = {28, 1};  // what the pictures of a folder become
 
   bool operator==(const EvaluationFiles&) const = default;
 };
