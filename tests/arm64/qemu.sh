@@ -56,7 +56,7 @@ done
 same "tuples of four panels in 1,000 slots" tuples
 # Eigen fuses products and sums where the processor can: the last bits of doubles differ.
 /usr/bin/python3 tests/arm64/slots.py --compare "$work/own.fused" "$work/arm64.fused"
-for keys in "--augmentation table" "--augmentation continuous" "--augmentation table --quantised"; do
+for keys in "--augmentation strong" "--augmentation table" "--augmentation continuous" "--augmentation table --quantised"; do
   for program in own arm64; do
     run=$own
     [ $program = own ] || run=$work/bin/tributary

@@ -99,18 +99,19 @@ void AddGroupGradient(const Convolution1dShape& shape, const float* x, const flo
         const std::size_t at = std::min(column + c, depth - 1);
         columns[c] = x + (at / shape.kernel * shape.length + at % shape.kernel) * kSequenceLanes;
       }
-      ProductTile<kRows, kColumns> tile;
-      for (std::size_t i = 0; i < steps * kStepVectors; ++i) {
-        const std::size_t tap = TapOffset(i, shape.stride);
-        tile.Add([&](std::size_t r) { return hn::Load(d, rows[r] + i * kLanes); },
-                 [&](std::size_t c) { return hn::Load(d, columns[c] + tap); });
-      }
-      tile.ForEach([&](std::size_t r, std::size_t c, V sum) {
-        const float total = hn::GetLane(hn::SumOfLanes(d, sum));
-        if (row + r < shape.group_outputs() && column + c < depth) {
-          gradient[(row + r) * depth + column + c] += total;
-        }
-      });
+      SumAcross<kRows, kColumns>(
+          [&](auto& tile, std::size_t place) {
+            for (std::size_t i = place / kLanes; i < steps * kStepVectors; i += kSumLanes / kLanes) {
+              const std::size_t tap = TapOffset(i, shape.stride);
+              tile.Add([&](std::size_t r) { return hn::Load(d, rows[r] + i * kLanes); },
+                       [&](std::size_t c) { return hn::Load(d, columns[c] + tap); });
+            }
+          },
+          [&](std::size_t r, std::size_t c, float total) {
+            if (row + r < shape.group_outputs() && column + c < depth) {
+              gradient[(row + r) * depth + column + c] += total;
+            }
+          });
     }
   }
 }

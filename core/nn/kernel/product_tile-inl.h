@@ -67,6 +67,42 @@ class ProductTile {
   V sum_[kRows][kColumns];
 };
 
+// Sums over long arrays have the same bits whatever the vectors' length: each place modulo kSumLanes has a
+// sum of its own, and these are added up by halves.
+constexpr std::size_t kSumLanes = 16;
+static_assert(kSumLanes % kLanes == 0);
+
+HWY_INLINE float SumByHalves(float* lanes) {
+  for (std::size_t half = kSumLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+// add(tile, first) adds to a tile every kSumLanes / kLanes-th vector from place `first` on. Calls visit(r, c,
+// total).
+template <std::size_t kRows, std::size_t kColumns, class Add, class Visit>
+HWY_INLINE void SumAcross(Add add, Visit visit) {
+  const D d;
+  if constexpr (kLanes == kSumLanes) {
+    ProductTile<kRows, kColumns> tile;
+    add(tile, std::size_t{0});
+    // Highway adds these up by halves, too.
+    tile.ForEach(
+        [&](std::size_t r, std::size_t c, V sum) { visit(r, c, hn::GetLane(hn::SumOfLanes(d, sum))); });
+  } else {
+    HWY_ALIGN float lanes[kRows][kColumns][kSumLanes];
+    for (std::size_t first = 0; first < kSumLanes; first += kLanes) {
+      ProductTile<kRows, kColumns> tile;
+      add(tile, first);
+      tile.ForEach([&](std::size_t r, std::size_t c, V sum) { hn::Store(sum, d, lanes[r][c] + first); });
+    }
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t c = 0; c < kColumns; ++c) visit(r, c, SumByHalves(lanes[r][c]));
+    }
+  }
+}
+
 // sums [row_count × column_count] += Σ row(r)[i] · column(c)[i] over first <= i < end, which is rounded up to
 // whole vectors.
 template <class Row, class Column>
@@ -79,15 +115,16 @@ HWY_INLINE void AddDots(std::size_t row_count, Row row, std::size_t column_count
     for (std::size_t x = 0; x < column_count; x += kTileVectors) {
       const float* columns[kTileVectors];
       for (std::size_t c = 0; c < kTileVectors; ++c) columns[c] = column(std::min(x + c, column_count - 1));
-      ProductTile<kTileRows, kTileVectors> tile;
-      for (std::size_t i = first; i < end; i += kLanes) {
-        tile.Add([&](std::size_t r) { return hn::LoadU(d, rows[r] + i); },
-                 [&](std::size_t c) { return hn::LoadU(d, columns[c] + i); });
-      }
-      tile.ForEach([&](std::size_t r, std::size_t c, V sum) {
-        const float total = hn::GetLane(hn::SumOfLanes(d, sum));
-        if (y + r < row_count && x + c < column_count) sums[(y + r) * column_count + x + c] += total;
-      });
+      SumAcross<kTileRows, kTileVectors>(
+          [&](auto& tile, std::size_t place) {
+            for (std::size_t i = first + place; i < end; i += kSumLanes) {
+              tile.Add([&](std::size_t r) { return hn::LoadU(d, rows[r] + i); },
+                       [&](std::size_t c) { return hn::LoadU(d, columns[c] + i); });
+            }
+          },
+          [&](std::size_t r, std::size_t c, float total) {
+            if (y + r < row_count && x + c < column_count) sums[(y + r) * column_count + x + c] += total;
+          });
     }
   }
 }
