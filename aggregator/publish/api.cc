@@ -42,7 +42,8 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state) {
                [&sites](const http::HttpRequest& request) { return SitesPage(sites, request); },
                {"after_site", "limit"});
   server.Route("/api/v1/sites/",
-               [&state](const http::HttpRequest& request) { return SitePage(state, request); });
+               [&state](const http::HttpRequest& request) { return SitePage(state, request); },
+               {"subject", "receiver", "epoch"});
   server.Route("/api/v1/nodes",
                [&state](const http::HttpRequest& request) { return NodesPage(state, request); },
                {"site", "after_site", "after_node", "limit"});

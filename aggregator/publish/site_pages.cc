@@ -202,9 +202,15 @@ http::HttpResponse Burst(const AggregatorState&, const Site& site, const http::H
 struct Page {
   std::string_view name;  // behind the site's
   http::HttpResponse (*answer)(const AggregatorState&, const Site&, const http::HttpRequest&);
+  bool has_parameters = false;
 };
 constexpr std::array<Page, 4> kPages = {
-    {{"room", Plan}, {"flow", Flow}, {"subjects.geojson", SubjectsOnEarth}, {"burst", Burst}}};
+    {{"room", Plan}, {"flow", Flow}, {"subjects.geojson", SubjectsOnEarth}, {"burst", Burst, true}}};
+
+// The route takes those of any page of a site.
+http::HttpResponse NoParameter(const http::HttpRequest& request) {
+  return http::HttpProblem(400, fmt::format("{}: no such parameter here", request.query.begin()->first));
+}
 
 }  // namespace
 
@@ -232,7 +238,9 @@ http::HttpResponse SitesPage(const SiteTable& sites, const http::HttpRequest& re
 
 http::HttpResponse SitePage(const AggregatorState& state, const http::HttpRequest& request) {
   // A site's name may have slashes.
-  if (const Site* site = state.sites.Find(request.rest)) return LatestSlot(state, *site);
+  if (const Site* site = state.sites.Find(request.rest)) {
+    return request.query.empty() ? LatestSlot(state, *site) : NoParameter(request);
+  }
   const std::size_t slash = std::min(request.rest.rfind('/'), request.rest.size());
   const std::string name = request.rest.substr(0, slash);
   const Site* const site = state.sites.Find(name);
@@ -243,6 +251,7 @@ http::HttpResponse SitePage(const AggregatorState& state, const http::HttpReques
     return NotThere(
         fmt::format("\"{}\" is no page of a site, which has room, flow, subjects.geojson and burst", page));
   }
+  if (!found->has_parameters && !request.query.empty()) return NoParameter(request);
   return found->answer(state, *site, request);
 }
 

@@ -177,6 +177,14 @@ TEST_F(SitePagesTest, PutsSubjectsOnTheMap) {
   EXPECT_NEAR(east["properties"]["standard_deviation"]["minor_m"], 0.05, 1e-6);
 }
 
+TEST_F(SitePagesTest, OnlyThePageOfBurstsHasParameters) {
+  for (const char* page : {"hall", "hall/room", "hall/flow", "hall/subjects.geojson"}) {
+    http::HttpRequest request = Asked("/x?subject=1");
+    request.rest = page;
+    EXPECT_EQ(SitePage(state_, request).status, 400) << page;
+  }
+}
+
 TEST_F(SitePagesTest, MakesTheBurstsOfASimulation) {
   const auto ask = [this](const std::string& query) {
     http::HttpRequest request = Asked("/x?" + query);

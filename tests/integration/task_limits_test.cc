@@ -114,7 +114,7 @@ v1::ParticipateResponse TaskOf(const learning::RunConfig& config, std::uint64_t 
 }
 
 TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
-  constexpr int kFiles = 20'000;
+  constexpr int kFiles = 35'000;
   constexpr int kFewest = 1'000;
   int taken = 0;
   int with_keys = 0;
