@@ -72,7 +72,8 @@ void Draw(Glyph glyph, nn::RandomStream random, std::span<std::uint8_t> image) {
     glyph.stroke[s] = {place(glyph.stroke[s].from), place(glyph.stroke[s].to)};
   }
   for (std::size_t i = 0; i < image.size(); ++i) {
-    const Point at{static_cast<double>(i % kSide), static_cast<double>(i / kSide)};
+    const std::size_t row = i / kSide, column = i % kSide;
+    const Point at{static_cast<double>(column), static_cast<double>(row)};
     double nearest = 1e9;
     for (std::size_t s = 0; s < glyph.strokes; ++s)
       nearest = std::min(nearest, Distance(at, glyph.stroke[s]));
