@@ -18,6 +18,7 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
+#include "node/learner/image_trainer.h"
 #include "node/panel/panel_factory.h"
 #include "node/self_report.h"
 
@@ -134,11 +135,11 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
   learner::LearnerOptions options{
       .client = {config_.federation->aggregator, tls_, config_.node, config_.federation->run},
       .state_file = config_.federation->state,
-      .buffer = config_.federation->buffer,
       .memory_bytes = config_.federation->memory_bytes,
       .reserved_bytes = kReservedBytes + 2 * config_.spool.bytes};  // a frame's fields and its bytes
-  learner_ =
-      std::make_unique<learner::Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
+  auto trainer = std::make_unique<learner::ImageTrainer>(*std::move(prepared.images), config_.node,
+                                                         config_.federation->buffer);
+  learner_ = std::make_unique<learner::Learner>(std::move(options), std::move(trainer), clock_, metrics_);
 }
 
 absl::Status Daemon::OpenPanels(PreparedNode prepared) {
@@ -216,10 +217,7 @@ absl::Status Daemon::Start() {
   for (const auto& panel : panels_) panel->Start();
   if (!panels_.empty())
     spdlog::info("{} of site {}: {}", config_.node, config_.site, runtime::Counted(panels_.size(), "panel"));
-  if (learner_ != nullptr) {
-    learner_->Start();
-    spdlog::info("{} learns from {}", config_.node, runtime::Counted(learner_->image_count(), "image"));
-  }
+  if (learner_ != nullptr) learner_->Start();
   return absl::OkStatus();
 }
 
@@ -336,7 +334,7 @@ std::string Daemon::Summary() const {
   if (learner_ != nullptr) {
     const learner::LearnerCounters rounds = learner_->counters();
     const link::FederationClient::Counters link = learner_->link_counters();
-    line["learner"] = {{"images", learner_->image_count()},
+    line["learner"] = {{"samples", rounds.samples},
                        {"accepted_updates", rounds.accepted},
                        {"refused_updates", rounds.refused},
                        {"withdrawn_rounds", rounds.withdrawn},

@@ -21,6 +21,8 @@ namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
+// How often to look whether there is now something to take part with.
+constexpr std::int64_t kLookNs = 100'000'000;
 
 // What the aggregator must know of an update besides what the node says of it.
 void Address(const FederationClientOptions& self, const wire::TrainTask& task, v1::UpdateHeader& header) {
@@ -238,11 +240,11 @@ void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer
 }
 
 void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {
-  constexpr std::int64_t kLookNs = 500'000'000;
+  constexpr std::int64_t kLookForCertificatesNs = 500'000'000;
   const std::int64_t end_ns = clock_.SteadyNs() + delay_ns;
   for (std::int64_t left_ns = delay_ns; left_ns > 0 && !stop.stop_requested() && !channel_.renewed();
        left_ns = end_ns - clock_.SteadyNs()) {
-    clock_.SleepFor(std::min(left_ns, kLookNs), stop);
+    clock_.SleepFor(std::min(left_ns, kLookForCertificatesNs), stop);
   }
   if (!stop.stop_requested()) AwaitConnection(*channel_.Get());
 }
@@ -255,6 +257,10 @@ void FederationClient::Participate(std::stop_token stop) {
     bool answered = false;
     const std::int64_t began_ns = clock_.SteadyNs();
     const Declaration declaration = Declared();
+    if (options_.awaits_samples && declaration.sample_count == 0) {
+      clock_.SleepFor(kLookNs, stop);
+      continue;
+    }
     absl::Status status = ReadTasks(stop, declaration, answered);
     if (stop.stop_requested()) return;
     if (!answered) status = WithTlsAdvice(status, options_.tls != nullptr);
@@ -281,7 +287,7 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
   request.set_boot_id(options_.boot_id);
   request.set_run(options_.run);
   request.set_sample_count(declaration.sample_count);
-  request.add_workloads("self_supervised");
+  request.mutable_workloads()->Assign(options_.workloads.begin(), options_.workloads.end());
   request.set_secure_aggregation(options_.secure_aggregation);
   request.set_partial_sums(options_.partial_sums);
   const auto context = std::make_shared<grpc::ClientContext>();

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -26,26 +25,45 @@
 namespace tributary::learner {
 namespace {
 
-link::FederationClientOptions Capable(link::FederationClientOptions options, std::size_t images) {
-  options.sample_count = images;
+link::FederationClientOptions Capable(link::FederationClientOptions options, const Trainer& trainer) {
+  options.workloads = {std::string(trainer.workload())};
+  options.sample_count = trainer.sample_count();
+  options.awaits_samples = true;
   options.secure_aggregation = true;
   return options;
 }
 
 // Errors: DataLoss for another model than the task's; read errors.
-absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, std::string file) {
-  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
-  std::string().swap(file);  // an assignment would keep its memory
+absl::StatusOr<parameters::TensorSet> TensorsOf(const wire::TrainTask& task, std::string file) {
+  ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
   const parameters::Sha256 sha = parameters::ParameterIdentity(set);
   if (task.train.model_sha256() != std::string_view(reinterpret_cast<const char*>(sha.data()), sha.size())) {
     return absl::DataLossError("the model's parameters are not those that the task names");
   }
-  ASSIGN_OR_RETURN(nn::EncoderFile model, nn::EncoderFromTensors(set));
-  if (model.parameters.size() != task.train.element_count()) {
-    return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
-                                                  model.parameters.size(), task.train.element_count()));
+  return set;
+}
+
+std::size_t ElementsOf(const parameters::TensorSet& set) {
+  std::size_t elements = 0;
+  for (const auto& [name, tensor] : set.tensors)
+    elements += parameters::ElementCount(tensor.shape).value_or(0);
+  return elements;
+}
+
+// As one vector. Errors: InvalidArgument for a tensor that is not float32, or another number of elements.
+absl::StatusOr<std::vector<float>> ParametersOf(const wire::TrainTask& task,
+                                                const parameters::TensorSet& set) {
+  if (const std::size_t held = ElementsOf(set); held != task.train.element_count()) {
+    return absl::InvalidArgumentError(
+        fmt::format("a model of {} parameters, the task says {}", held, task.train.element_count()));
   }
-  return model;
+  std::vector<float> values;
+  values.reserve(task.train.element_count());
+  for (const auto& [name, tensor] : set.tensors) {
+    ASSIGN_OR_RETURN(const std::vector<float> part, parameters::FloatValues(name, tensor, tensor.shape));
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  return values;
 }
 
 // `for_good`: every task of the run would be declined.
@@ -56,31 +74,50 @@ v1::DeclineTaskRequest Because(v1::DeclineReason reason, bool for_good = false) 
   return decline;
 }
 
+// What a task is declined for that the trainer cannot plan. A wrong network is the run's fault; damage is
+// this file's.
+v1::DeclineTaskRequest UnlessPlanned(const absl::Status& planned) {
+  if (absl::IsInvalidArgument(planned)) return Because(v1::DECLINE_REASON_MODEL, true);
+  if (absl::IsFailedPrecondition(planned)) return Because(v1::DECLINE_REASON_TASK, true);
+  return Because(absl::IsUnavailable(planned) ? v1::DECLINE_REASON_TRAINING : v1::DECLINE_REASON_MODEL);
+}
+
 }  // namespace
 
-Learner::Learner(LearnerOptions options, images::ImageSet images, const runtime::Clock& clock,
+Learner::Learner(LearnerOptions options, std::unique_ptr<Trainer> trainer, const runtime::Clock& clock,
                  runtime::Metrics& metrics)
     : options_(std::move(options)),
-      images_(std::move(images)),
       clock_(clock),
       metrics_(metrics),
+      trainer_(std::move(trainer)),
       memory_(options_.memory_bytes, options_.reserved_bytes),
-      client_(std::make_unique<link::FederationClient>(Capable(options_.client, images_.count()), clock)) {
+      client_(std::make_unique<link::FederationClient>(Capable(options_.client, *trainer_), clock)) {
   metrics_.Register(*client_);
 }
 
 Learner::~Learner() { Stop(); }
 
 void Learner::Start() {
-  thread_ = std::jthread([this] { Run(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 void Learner::Stop() {
+  thread_.request_stop();
   client_->Stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void Learner::Run() {
+void Learner::DeclareSamples() {
+  counted_.samples = trainer_->sample_count();
+  metrics_.Publish(counted_);
+  client_->SetSampleCount(counted_.samples);
+}
+
+void Learner::Run(const std::stop_token& stop) {
+  if (!trainer_->AwaitReady(stop).ok()) return;
+  DeclareSamples();
+  spdlog::info("{} learns from {}", options_.client.node,
+               runtime::Counted(trainer_->sample_count(), trainer_->sample_name()));
   while (const auto assignment = client_->Next()) {
     std::optional<v1::DeclineTaskRequest> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
@@ -95,6 +132,7 @@ void Learner::Run() {
       if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
     client_->Finish(*assignment);
+    DeclareSamples();
   }
 }
 
@@ -129,7 +167,7 @@ absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& 
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  workload_.reset();
+  Forget();
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
   return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
                                                   assignment.task.train.element_count(),
@@ -140,30 +178,33 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
                               std::optional<v1::DeclineTaskRequest>& decline) {
   const wire::TrainTask& task = assignment.task;
   if (!IsPreparedFor(task)) Forget();
+  decline = Because(v1::DECLINE_REASON_TASK, true);
+  if (const std::string& workload = task.train.settings().workload(); workload != trainer_->workload()) {
+    return absl::FailedPreconditionError(
+        fmt::format("this node trains {}, the run {}", trainer_->workload(), wire::PeerText(workload)));
+  }
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
-  RETURN_IF_ERROR(Afford(task));
+  RETURN_IF_ERROR(
+      Afford(ModelBytes(task), fmt::format("a model of {} parameters", task.train.element_count())));
   decline = Because(v1::DECLINE_REASON_FETCH);
   ASSIGN_OR_RETURN(std::string file, client_->FetchModel(assignment));
-  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, std::move(file));
-  // A wrong network is the run's fault; damage is this file's.
-  decline = Because(v1::DECLINE_REASON_MODEL, absl::IsInvalidArgument(model.status()));
-  if (!model.ok()) return model.status();
-  const LocalTrainingOptions local =
-      LocalTrainingOf(task, model->options, options_.client.node, options_.buffer);
+  decline = Because(v1::DECLINE_REASON_MODEL);
+  ASSIGN_OR_RETURN(parameters::TensorSet set, TensorsOf(task, std::move(file)));
+  const absl::StatusOr<TrainingPlan> plan = trainer_->Plan(task, set);
+  decline = UnlessPlanned(plan.status());
+  if (!plan.ok()) return plan.status();
+  decline = Because(v1::DECLINE_REASON_MODEL, true);
+  ASSIGN_OR_RETURN(const std::vector<float> global, ParametersOf(task, set));
+  set = {};
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
-  RETURN_IF_ERROR(Afford(task, local));
+  RETURN_IF_ERROR(Afford(RoundBytes(task, *plan, !options_.state_file.empty()), plan->what));
   decline = Because(v1::DECLINE_REASON_IMAGES, true);
-  RETURN_IF_ERROR(Prepare(task, local));
-  update_.resize(model->parameters.size());
+  RETURN_IF_ERROR(Prepare(task));
+  update_.resize(global.size());
   decline = Because(v1::DECLINE_REASON_TRAINING);
   const std::int64_t begin_ns = clock_.SteadyNs();
-  const auto withdrawn = [&assignment] { return assignment.withdrawn.stop_requested(); };
-  ASSIGN_OR_RETURN(const SelfSupervisedWorkload::Outcome outcome,
-                   workload_->Train(task.round - 1, task.train.settings().local_steps(), model->parameters,
-                                    withdrawn, update_));
   v1::UpdateMetrics training;
-  training.set_loss(outcome.loss);
-  training.set_spread(outcome.spread);
+  RETURN_IF_ERROR(trainer_->Train(task, global, assignment.withdrawn, update_, training));
   training.set_seconds(1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns));
   training.set_steps(task.train.settings().local_steps());
   counted_.steps += training.steps();
@@ -179,46 +220,34 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
 }
 
 bool Learner::IsPreparedFor(const wire::TrainTask& task) const {
-  return workload_ != nullptr && prepared_for_.run == task.run &&
-         prepared_for_.train.schema_sha256() == task.train.schema_sha256() &&
-         google::protobuf::util::MessageDifferencer::Equals(prepared_for_.train.settings(),
+  return prepared_for_ && prepared_for_->run == task.run &&
+         prepared_for_->train.schema_sha256() == task.train.schema_sha256() &&
+         google::protobuf::util::MessageDifferencer::Equals(prepared_for_->train.settings(),
                                                             task.train.settings());
 }
 
 void Learner::Forget() {
-  workload_.reset();
+  prepared_for_.reset();
+  trainer_->Forget();
   for (std::vector<float>* values : {&update_, &residual_, &remainder_}) *values = std::vector<float>();
   runtime::ReturnFreedMemory();
   memory_.Measure();
 }
 
-absl::Status Learner::Afford(const wire::TrainTask& task) {
-  absl::Status status =
-      memory_.Afford(ModelBytes(task), fmt::format("a model of {} parameters", task.train.element_count()));
+absl::Status Learner::Afford(std::uint64_t bytes, const std::string& what) {
+  absl::Status status = memory_.Afford(bytes, what);
   counted_.needed_bytes = memory_.needed();
   counted_.available_bytes = memory_.available();
   return status;
 }
 
-absl::Status Learner::Afford(const wire::TrainTask& task, const LocalTrainingOptions& training) {
-  const std::uint64_t bytes = RoundBytes(task, training, images_.count(), !options_.state_file.empty());
-  const nn::EncoderOptions& encoder = training.trainer.encoder;
-  absl::Status status = memory_.Afford(
-      bytes, fmt::format("a batch of {} images of {} through {} channels", training.trainer.batch,
-                         encoder.image().Text(), fmt::join(encoder.channels, ", ")));
-  counted_.needed_bytes = memory_.needed();
-  return status;
-}
-
-absl::Status Learner::Prepare(const wire::TrainTask& task, const LocalTrainingOptions& training) {
+absl::Status Learner::Prepare(const wire::TrainTask& task) {
   if (IsPreparedFor(task)) return absl::OkStatus();
-  std::vector<std::uint32_t> all(images_.count());
-  std::iota(all.begin(), all.end(), 0U);
-  ASSIGN_OR_RETURN(workload_, SelfSupervisedWorkload::Create(images_, std::move(all), training));
+  RETURN_IF_ERROR(trainer_->Prepare());
   prepared_for_ = task;
   Say(spdlog::level::info,
       fmt::format("this node takes part in run {} with {}, {}, from round {}", task.run,
-                  runtime::Counted(images_.count(), "image"),
+                  runtime::Counted(trainer_->sample_count(), trainer_->sample_name()),
                   runtime::Counted(task.train.element_count(), "parameter"), task.round));
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
     Say(spdlog::level::warn, fmt::format("{}: the learner starts without its saved state: {}",
@@ -236,13 +265,7 @@ absl::Status Learner::Restore(const wire::TrainTask& task) {
     return absl::InvalidArgumentError("the error feedback that was kept is of another model");
   }
   residual_ = std::move(state.residual);
-  if (task.train.settings().ema_lambda() > 0 && !state.local.empty()) {
-    RETURN_IF_ERROR(workload_->SetLocal(state.local));
-  }
-  if (task.train.settings().method() == "byol" && !state.target.empty()) {
-    RETURN_IF_ERROR(workload_->SetTarget(state.target));
-  }
-  return options_.buffer > 0 ? workload_->SetBuffered(state.buffer) : absl::OkStatus();
+  return trainer_->Restore(task, state.trainer);
 }
 
 void Learner::AddResidualAndClip(const wire::TrainTask& task) {
@@ -281,10 +304,10 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
     return refused;
   }
   std::vector<std::int32_t> words(update_.size());
-  const double weight = task.train.uniform_weight() ? 1 : static_cast<double>(images_.count());
+  const double weight = task.train.uniform_weight() ? 1 : static_cast<double>(trainer_->sample_count());
   parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words);
   v1::UpdateHeader said;
-  said.set_sample_count(images_.count());
+  said.set_sample_count(trainer_->sample_count());
   *said.mutable_metrics() = training;
   return client_->SubmitMasked(assignment, words, std::move(said));
 }
@@ -299,12 +322,12 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
                                          task.run, reason, wire::PeerText(answer.message())));
     return absl::OkStatus();
   }
-  workload_->EndRound();
+  trainer_->EndRound();
   ++counted_.accepted;
   if (task.masking) ++counted_.masked;
   counted_.round = task.round;
-  counted_.buffered = workload_->buffered().size();
-  counted_.dropped_images = workload_->dropped_images();
+  counted_.buffered = trainer_->buffered();
+  counted_.dropped_images = trainer_->dropped();
   if (!task.masking && task.train.settings().encoding() != v1::UPDATE_ENCODING_FLOAT32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
@@ -316,17 +339,11 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
 }
 
 absl::Status Learner::Keep(const std::string& run) {
-  const std::span<const float> local = workload_->local();
-  const std::span<const images::KeptImage> buffered = workload_->buffered();
-  const std::span<const float> target = workload_->target();
-  const bool nothing = residual_.empty() && local.empty() && target.empty() && buffered.empty();
-  if (options_.state_file.empty() || nothing) return absl::OkStatus();
+  if (options_.state_file.empty()) return absl::OkStatus();
+  parameters::TensorSet state = trainer_->State();
+  if (residual_.empty() && state.tensors.empty()) return absl::OkStatus();
   return runtime::WriteFileAtomically(options_.state_file,
-                                      EncodeLearnerState({run,
-                                                          residual_,
-                                                          {local.begin(), local.end()},
-                                                          {buffered.begin(), buffered.end()},
-                                                          {target.begin(), target.end()}}));
+                                      EncodeLearnerState({run, residual_, std::move(state)}));
 }
 
 }  // namespace tributary::learner

@@ -13,33 +13,30 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/images/image_set.h"
 #include "core/link/federation_client.h"
-#include "core/nn/encoder/encoder_file.h"
+#include "core/parameters/tensor.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "core/runtime/metrics.h"
 #include "node/learner/learner_metrics.h"
 #include "node/learner/learner_state.h"
-#include "node/learner/self_supervised.h"
+#include "node/learner/trainer.h"
 #include "node/learner/training_memory.h"
 
 namespace tributary::learner {
 
 struct LearnerOptions {
   link::FederationClientOptions client;  // the learner sets its capabilities and sample_count
-  // Keeps error feedback, FedEMA's local model and the buffer's list of images; empty: a restart begins
-  // without them.
+  // Keeps error feedback and the trainer's state; empty: a restart begins without them.
   std::string state_file;
-  std::size_t buffer = 0;  // images in the buffer of the most novel ones; 0: none, every image is kept
   // For training; 0: what the process may still take when a run begins, without `reserved_bytes`.
   std::uint64_t memory_bytes = 0;
   std::uint64_t reserved_bytes = 0;  // that the rest of the process may still take
 };
 
-// Owns the images, the training and the client. Declines a task that needs more memory than this node has
-// for it (training_memory.h), before it allocates: panels in this process must not end with it. Only the
-// update, counts and metrics leave the node.
+// Owns the trainer and the client. Declines a task that needs more memory than this node has for it
+// (training_memory.h), before it allocates: panels in this process must not end with it. Only the update,
+// counts and metrics leave the node.
 //
 // Stops a round that the aggregator no longer wants between two steps. Counts, logs and declines a task that
 // it cannot do: a model for images of another side, diverging training, a damaged file. So the aggregator
@@ -47,7 +44,7 @@ struct LearnerOptions {
 class Learner {
  public:
   // Clock and metrics outlive the learner. The learner outlives the metrics' last reader.
-  Learner(LearnerOptions options, images::ImageSet images, const runtime::Clock& clock,
+  Learner(LearnerOptions options, std::unique_ptr<Trainer> trainer, const runtime::Clock& clock,
           runtime::Metrics& metrics);
   ~Learner();  // Stop()
 
@@ -59,10 +56,11 @@ class Learner {
   absl::Status last_error() const { return client_->last_error(); }  // of the stream of tasks
   LearnerCounters counters() const { return metrics_.counters(); }
   link::FederationClient::Counters link_counters() const { return client_->counters(); }
-  std::size_t image_count() const { return images_.count(); }
 
  private:
-  void Run();
+  void Run(const std::stop_token& stop);
+  // The trainer's samples may change when a program of the user's starts again.
+  void DeclareSamples();
   // `decline`: the error's meaning for the aggregator; empty: none.
   absl::Status DoRound(const link::FederationClient::Assignment& assignment,
                        std::optional<v1::DeclineTaskRequest>& decline);
@@ -70,13 +68,12 @@ class Learner {
                                std::optional<v1::DeclineTaskRequest>& decline);
   void Decline(const link::FederationClient::Assignment& assignment, v1::DeclineTaskRequest decline,
                std::string message);
-  // The workload is for this task.
+  // The trainer is ready for this task.
   bool IsPreparedFor(const wire::TrainTask& task) const;
   // Gives back what the last run held, and measures what there is for the next.
   void Forget();
-  absl::Status Afford(const wire::TrainTask& task);
-  absl::Status Afford(const wire::TrainTask& task, const LocalTrainingOptions& training);
-  absl::Status Prepare(const wire::TrainTask& task, const LocalTrainingOptions& training);
+  absl::Status Afford(std::uint64_t bytes, const std::string& what);
+  absl::Status Prepare(const wire::TrainTask& task);
   absl::Status Restore(const wire::TrainTask& task);
   void AddResidualAndClip(const wire::TrainTask& task);
   absl::StatusOr<link::SubmitAnswer> Send(const link::FederationClient::Assignment& assignment,
@@ -91,15 +88,14 @@ class Learner {
   void Say(spdlog::level::level_enum level, const std::string& line);
 
   const LearnerOptions options_;
-  const images::ImageSet images_;
   const runtime::Clock& clock_;
   LearnerMetrics metrics_;
   runtime::LogLimit lines_{100, 1'000'000'000};
 
   // The learner's thread.
-  LearnerCounters counted_;                           // published before each call that may be retried
-  std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
-  wire::TrainTask prepared_for_;
+  LearnerCounters counted_;  // published before each call that may be retried
+  const std::unique_ptr<Trainer> trainer_;
+  std::optional<wire::TrainTask> prepared_for_;
   TrainingMemory memory_;
   std::vector<float> update_;
   std::vector<float> residual_;   // of the last accepted update

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/update_encoding.h"
+#include "node/learner/image_trainer.h"
 #include "node/learner/learner.h"
 #include "tests/support/own_folder.h"
 
@@ -51,10 +53,10 @@ class LearnerFixture : public ::testing::Test {
     options.client.node = "south";
     options.client.run = "run";
     options.state_file = state_file;
-    options.buffer = buffer;
     metrics_.emplace();
     server_.Forget();  // a node that starts must not be given a task of the one before
-    learner_.emplace(options, std::move(images), clock_, *metrics_);
+    learner_.emplace(options, std::make_unique<ImageTrainer>(std::move(images), "south", buffer), clock_,
+                     *metrics_);
     learner_->Start();
   }
 

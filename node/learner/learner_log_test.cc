@@ -12,6 +12,7 @@
 
 #include "core/images/image_set.h"
 #include "core/link/federation_server_fixture.h"
+#include "node/learner/image_trainer.h"
 #include "node/learner/learner.h"
 
 namespace tributary::learner {
@@ -33,7 +34,8 @@ TEST(LearnerLogTest, AFloodOfTasksThatCannotBeDoneWritesAHundredLinesAtOnceAndTh
     LearnerOptions options;
     options.memory_bytes = 1;  // no model fits
     options.client = {.aggregator = server.address(), .tls = nullptr, .node = "south", .run = "run"};
-    Learner learner(options, images::DrawGlyphs(40, 1), clock, metrics);
+    Learner learner(options, std::make_unique<ImageTrainer>(images::DrawGlyphs(40, 1), "south", 0), clock,
+                    metrics);
     learner.Start();
     for (std::uint64_t task = 1; task <= kTasks; ++task) {
       server.Push(testing::TrainResponse(static_cast<std::uint32_t>(task), 10, 10));

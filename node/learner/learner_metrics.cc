@@ -25,6 +25,7 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
     metrics_.AddGaugeCallback(name, help, {},
                               [this, value] { return static_cast<double>(counters().*value); });
   };
+  gauge("tributary_learner_samples", "What this node trains on; 0: not known yet.", &Counts::samples);
   gauge("tributary_learner_buffered_images", "Images in the bounded buffer after the last accepted round.",
         &Counts::buffered);
   gauge("tributary_learner_needed_bytes", "Memory that the last task's training takes at its peak.",

@@ -11,6 +11,7 @@
 namespace tributary::learner {
 
 struct LearnerCounters {
+  std::uint64_t samples = 0;    // that the trainer has; 0: not known yet
   std::uint64_t accepted = 0;   // updates that the aggregator took
   std::uint64_t masked = 0;     // of these: masked by secure aggregation
   std::uint64_t refused = 0;    // updates that it refused

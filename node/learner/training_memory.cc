@@ -33,16 +33,13 @@ std::uint64_t ModelBytes(const wire::TrainTask& task) {
   return kLinkBytes + HeldBytes(task) + DecodingBytes(task);
 }
 
-std::uint64_t RoundBytes(const wire::TrainTask& task, const LocalTrainingOptions& training,
-                         std::uint64_t images, bool keeps_state) {
+std::uint64_t RoundBytes(const wire::TrainTask& task, const TrainingPlan& plan, bool keeps_state) {
   const std::uint64_t vector = VectorBytes(task);
   // The state as values, as tensors and as a file; words instead of them if masked.
-  const std::uint64_t kept = (task.masking ? 0 : 1) + (training.ema_lambda > 0 ? 1 : 0) +
-                             (training.trainer.method == nn::SelfSupervisedMethod::kByol ? 1 : 0);
+  const std::uint64_t kept = (task.masking ? 0 : 1) + plan.kept_vectors;
   const std::uint64_t copies = std::max<std::uint64_t>(keeps_state ? 3 * kept : 0, task.masking ? 1 : 0);
   const std::uint64_t after_decoding = (1 + copies) * vector;  // with the model
-  return kLinkBytes + HeldBytes(task) + std::max(DecodingBytes(task), after_decoding) +
-         SelfSupervisedWorkload::Bytes(images, training);
+  return kLinkBytes + HeldBytes(task) + std::max(DecodingBytes(task), after_decoding) + plan.bytes;
 }
 
 void TrainingMemory::Measure() {

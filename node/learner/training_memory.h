@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "core/wire/federation_task.h"
-#include "node/learner/self_supervised.h"
+#include "node/learner/trainer.h"
 
 namespace tributary::learner {
 
@@ -14,10 +14,9 @@ namespace tributary::learner {
 // beside the update and error feedback.
 std::uint64_t ModelBytes(const wire::TrainTask& task);
 
-// Peak bytes of a round: the trainer's buffers for its batch, the vectors of the model's length, the images'
-// order and buffer. Without the images themselves. `keeps_state`: a copy goes to the learner's file.
-std::uint64_t RoundBytes(const wire::TrainTask& task, const LocalTrainingOptions& training,
-                         std::uint64_t images, bool keeps_state);
+// Peak bytes of a round: what the trainer holds, and the vectors of the model's length. Without the samples
+// themselves. `keeps_state`: a copy goes to the learner's file.
+std::uint64_t RoundBytes(const wire::TrainTask& task, const TrainingPlan& plan, bool keeps_state);
 
 // The learner's thread owns it.
 class TrainingMemory {

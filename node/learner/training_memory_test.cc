@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/images/image_set.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/memory_limit.h"
 #include "core/runtime/process.h"
+#include "node/learner/image_trainer.h"
 #include "node/learner/learner_state.h"
 
 namespace tributary::learner {
@@ -57,8 +57,6 @@ class RoundMemoryTest : public ::testing::TestWithParam<Case> {
     task_.train.set_model_bytes(file_.size());
   }
 
-  LocalTrainingOptions Training() const { return LocalTrainingOf(task_, model_, "ash", GetParam().buffer); }
-
   // What the learner does in a round, without the network.
   void Round() {
     std::vector<float> update(task_.train.element_count());
@@ -67,25 +65,20 @@ class RoundMemoryTest : public ::testing::TestWithParam<Case> {
     std::ranges::fill(remainder, 1.0f);
     std::string received = file_;
     parameters::TensorSet set = *parameters::DecodeSafetensors(received);
-    nn::EncoderFile model = *nn::EncoderFromTensors(set);
-    set = {};
     std::string().swap(received);
-    std::vector<std::uint32_t> all(images_.count());
-    std::iota(all.begin(), all.end(), 0U);
-    const auto workload = *SelfSupervisedWorkload::Create(images_, std::move(all), Training());
-    for (const std::uint64_t round : {0, 1}) {
-      if (!workload
-               ->Train(
-                   round, 1, model.parameters, [] { return false; }, update)
-               .ok())
-        _exit(2);
-      workload->EndRound();
+    ImageTrainer trainer(images_, "ash", GetParam().buffer);
+    if (!trainer.Plan(task_, set).ok()) _exit(2);
+    const std::vector<float> global = nn::EncoderFromTensors(set)->parameters;
+    set = {};
+    if (!trainer.Prepare().ok()) _exit(2);
+    v1::UpdateMetrics metrics;
+    for (const std::uint32_t round : {1, 2}) {
+      task_.round = round;
+      if (!trainer.Train(task_, global, std::stop_token(), update, metrics).ok()) _exit(2);
+      trainer.EndRound();
     }
     { const std::vector<std::int32_t> words(task_.masking ? update.size() : 0, 1); }
-    const std::span<const float> local = workload->local();
-    const std::span<const float> target = workload->target();
-    const std::string kept = EncodeLearnerState(
-        {"run", residual, {local.begin(), local.end()}, {}, {target.begin(), target.end()}});
+    const std::string kept = EncodeLearnerState({"run", residual, trainer.State()});
     if (kept.empty()) _exit(3);
   }
 
@@ -99,7 +92,9 @@ TEST_P(RoundMemoryTest, IsKnownBeforeItBegins) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more memory than the training";
 #endif
-  const std::uint64_t known = RoundBytes(task_, Training(), images_.count(), true);
+  const TrainingPlan plan =
+      *ImageTrainer(images_, "ash", GetParam().buffer).Plan(task_, *parameters::DecodeSafetensors(file_));
+  const std::uint64_t known = RoundBytes(task_, plan, true);
   runtime::ReturnFreedMemory();
   int result[2];
   ASSERT_EQ(pipe(result), 0);

@@ -10,6 +10,7 @@
 
 #include "core/images/image_set.h"
 #include "core/nn/encoder/encoder_file.h"
+#include "node/learner/image_trainer.h"
 #include "node/learner/learner.h"
 #include "tests/integration/federation_simulated_node.h"
 #include "tests/support/learners.h"
@@ -91,8 +92,10 @@ class Learners {
       options.client.node = "n" + std::to_string(n);
       options.client.run = "r";
       metrics_.push_back(std::make_unique<runtime::Metrics>());
-      learners_.push_back(std::make_unique<learner::Learner>(options, images::DrawGlyphs(30 + 10 * n, 1 + n),
-                                                             clock_, *metrics_.back()));
+      auto trainer = std::make_unique<learner::ImageTrainer>(images::DrawGlyphs(30 + 10 * n, 1 + n),
+                                                             options.client.node, 0);
+      learners_.push_back(
+          std::make_unique<learner::Learner>(options, std::move(trainer), clock_, *metrics_.back()));
       learners_.back()->Start();
     }
   }
