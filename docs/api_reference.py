@@ -181,7 +181,7 @@ def schema_of(messages, message, field):
 
 
 def always_printed(field):
-    return is_list(field) or field.type != Field.TYPE_MESSAGE
+    return not field.proto3_optional and (is_list(field) or field.type != Field.TYPE_MESSAGE)
 
 
 def cell(text):

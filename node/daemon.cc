@@ -18,6 +18,7 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
+#include "node/learner/external_trainer.h"
 #include "node/learner/image_trainer.h"
 #include "node/panel/panel_factory.h"
 #include "node/self_report.h"
@@ -107,7 +108,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   if (!daemon->config_.http_listen.empty()) {
     RETURN_IF_ERROR(WithContext("http.listen", daemon->http_.Bind(daemon->config_.http_listen)));
   }
-  if (prepared.images) daemon->OpenLearner(prepared);
+  if (daemon->config_.federation) daemon->OpenLearner(prepared);
   if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
 }
@@ -137,8 +138,14 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
       .state_file = config_.federation->state,
       .memory_bytes = config_.federation->memory_bytes,
       .reserved_bytes = kReservedBytes + 2 * config_.spool.bytes};  // a frame's fields and its bytes
-  auto trainer = std::make_unique<learner::ImageTrainer>(*std::move(prepared.images), config_.node,
-                                                         config_.federation->buffer);
+  std::unique_ptr<learner::Trainer> trainer;
+  if (config_.federation->trainer) {
+    trainer =
+        std::make_unique<learner::ExternalTrainer>(*config_.federation->trainer, config_.node, metrics_);
+  } else {
+    trainer = std::make_unique<learner::ImageTrainer>(*std::move(prepared.images), config_.node,
+                                                      config_.federation->buffer);
+  }
   learner_ = std::make_unique<learner::Learner>(std::move(options), std::move(trainer), clock_, metrics_);
 }
 

@@ -112,7 +112,7 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
       file.Fault("federation.state", std::string(status.message()));
     }
   }
-  if (!sound) return;
+  if (!sound || federation.trainer) return;
   absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
   if (!images.ok()) {
     file.Fault("federation",

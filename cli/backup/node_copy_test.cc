@@ -39,7 +39,7 @@ class NodeCopyTest : public ::testing::Test {
     Write("node/certs/south.pem", certificates::PemOf(*certificate));
     Write("node/certs/south.key", certificates::PemOf(*key));
     Write("node/certs/ca.pem", certificates::PemOf(*ca.certificate));
-    Write("node/learner.state", learner::EncodeLearnerState({"letters", {1, 2, 3}, {}, {}}));
+    Write("node/learner.state", learner::EncodeLearnerState({"letters", {1, 2, 3}, {}}));
     Configure("node");
   }
   ~NodeCopyTest() override { std::filesystem::remove_all(folder_); }
@@ -132,7 +132,7 @@ TEST_F(NodeCopyTest, RestoreReplacesNothing) {
   ASSERT_TRUE(BackUp().ok());
   std::filesystem::create_directory(At("other"));
   Configure("other");
-  Write("other/learner.state", learner::EncodeLearnerState({"digits", {4}, {}, {}}));
+  Write("other/learner.state", learner::EncodeLearnerState({"digits", {4}, {}}));
   const std::string mine = Text("other/learner.state");
   const auto refused = Restore("other");
   EXPECT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();

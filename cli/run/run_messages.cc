@@ -72,8 +72,11 @@ std::string RoundLineText(const v1::Round& round) {
   std::string line = RoundTable().Row(
       round.round(), fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
       fmt::format("{:.1f}", seconds), learned ? fmt::format("{:.4f}", round.loss()) : "-",
-      learned ? fmt::format("{:.2f}", round.spread()) : "-",
+      round.has_spread() ? fmt::format("{:.2f}", round.spread()) : "-",
       fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(round.received_bytes())), probe, knn, test_spread);
+  if (round.has_held_out_accuracy()) {
+    line += fmt::format("  held out {:.1f} %", kPercent * round.held_out_accuracy());
+  }
   const std::string verdict = learning::VerdictText(round);
   if (!verdict.empty()) line += "  " + verdict;
   if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure());

@@ -13,7 +13,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent.parent / "proto"
-FILES = ("fleet", "fusion", "run", "site")
+FILES = ("fleet", "fusion", "run", "site", "trainer")
 
 
 def compiler():

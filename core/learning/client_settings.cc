@@ -27,8 +27,11 @@ const FieldDescriptor* Field(int number) { return Settings::descriptor()->FindFi
 std::vector<ClientSetting> MakeTable() {
   return {
       {.field = Field(Settings::kWorkloadFieldNumber),
-       .choices = {"self_supervised"},
-       .help = "what nodes train"},
+       .choices = {kSelfSupervised, kExternal},
+       .help = "what nodes train; external: a program of yours beside each node; needs model"},
+      {.field = Field(Settings::kTrainerFieldNumber),
+       .workload = kExternal,
+       .help = "the name that this program gives itself"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
@@ -36,7 +39,7 @@ std::vector<ClientSetting> MakeTable() {
       {.field = Field(Settings::kBatchFieldNumber),
        .limit = nn::kBatchLimit,
        .default_value = 32,
-       .help = "images of a step"},
+       .help = "samples of a step"},
       {.field = Field(Settings::kLearningRateFieldNumber),
        .limit = nn::kLearningRateLimit,
        .default_value = 3.2,
@@ -54,6 +57,7 @@ std::vector<ClientSetting> MakeTable() {
        .help = "fedprox: weight of ½ ‖w − w_g‖² in the loss; 0: none"},
       {.field = Field(Settings::kEmaLambdaFieldNumber),
        .limit = nn::kEmaLambdaLimit,
+       .workload = kSelfSupervised,
        .help = "fedema: w ← m w_k + (1 − m) w_g with m = min(lambda ‖w_g − w_k‖, 1); 0: none"},
       {.field = Field(Settings::kEncodingFieldNumber),
        .choices = {"float32", "float16", "int8", "int12"},
@@ -64,10 +68,12 @@ std::vector<ClientSetting> MakeTable() {
        .help = "of augmentation and order; each node mixes in its name and the round"},
       {.field = Field(Settings::kMethodFieldNumber),
        .choices = {"simclr", "simsiam", "byol"},
+       .workload = kSelfSupervised,
        .earlier = "simsiam",
        .help = "of self-supervised learning"},
       {.field = Field(Settings::kAugmentationFieldNumber),
        .choices = {"strong", "continuous", "table"},
+       .workload = kSelfSupervised,
        .earlier = "continuous",
        .former = "hardware",
        .renamed = "\"hardware\" is now called \"table\"; the processor computes these views",
@@ -77,50 +83,62 @@ std::vector<ClientSetting> MakeTable() {
       {.field = Field(Settings::kTargetDecayFieldNumber),
        .limit = nn::kTargetDecayLimit,
        .default_value = 0.996,
+       .workload = kSelfSupervised,
        .help = "byol: share of the target network that a step keeps, at step 0"},
       {.field = Field(Settings::kTemperatureFieldNumber),
        .limit = nn::kTemperatureLimit,
        .default_value = nn::SelfSupervisedOptions().temperature,
+       .workload = kSelfSupervised,
        .help = "simclr: of the softmax over the cosines of views; above 0"},
       {.field = Field(Settings::kCropFieldNumber),
        .limit = nn::kCropLimit,
        .default_value = kViews.crop,
+       .workload = kSelfSupervised,
        .help = "strong: largest part of the image's area that a view leaves out"},
       {.field = Field(Settings::kRotationDegFieldNumber),
        .limit = nn::kRotationLimit,
        .default_value = kViews.rotation_deg,
+       .workload = kSelfSupervised,
        .help = "strong: largest angle, either way"},
       {.field = Field(Settings::kBrightnessFieldNumber),
        .limit = nn::kBrightnessLimit,
        .default_value = kViews.brightness,
+       .workload = kSelfSupervised,
        .help = "strong: largest shift, in parts of white"},
       {.field = Field(Settings::kContrastFieldNumber),
        .limit = nn::kContrastLimit,
        .default_value = kViews.contrast,
+       .workload = kSelfSupervised,
        .help = "strong: a factor from 1 / (1 + contrast) to 1 + contrast"},
       {.field = Field(Settings::kBlurFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.blur,
+       .workload = kSelfSupervised,
        .help = "strong: probability"},
       {.field = Field(Settings::kCutOutFieldNumber),
        .limit = nn::kCutOutLimit,
        .default_value = kViews.cut_out,
+       .workload = kSelfSupervised,
        .help = "strong: largest side of a square without image, in parts of the side"},
       {.field = Field(Settings::kFlipFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.flip,
+       .workload = kSelfSupervised,
        .help = "strong: probability of left for right; only if a mirrored image means the same"},
       {.field = Field(Settings::kSaturationFieldNumber),
        .limit = nn::kSaturationLimit,
        .default_value = kViews.saturation,
+       .workload = kSelfSupervised,
        .help = "strong, colour images: a factor from 1 / (1 + saturation) to 1 + saturation"},
       {.field = Field(Settings::kHueDegFieldNumber),
        .limit = nn::kHueLimit,
        .default_value = kViews.hue_deg,
+       .workload = kSelfSupervised,
        .help = "strong, colour images: largest turn of the colours, either way"},
       {.field = Field(Settings::kGreyFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.grey,
+       .workload = kSelfSupervised,
        .help = "strong, colour images: probability of a view without colour"},
   };
 }
@@ -128,6 +146,18 @@ std::vector<ClientSetting> MakeTable() {
 bool IsNumber(const FieldDescriptor& field) {
   return field.cpp_type() != FieldDescriptor::CPPTYPE_STRING &&
          field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
+}
+
+// A free text.
+bool IsName(const ClientSetting& setting) {
+  return setting.choices.empty() && setting.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+}
+
+bool IsTrainerName(std::string_view name) {
+  constexpr std::size_t kMaxBytes = 64;
+  return name.size() <= kMaxBytes && std::ranges::all_of(name, [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+         });
 }
 
 // As protobuf's text format has the value.
@@ -161,6 +191,10 @@ void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& 
 
 void Check(const Settings& settings, const ClientSetting& setting, ClientLimits limits, Faults& faults) {
   const FieldDescriptor& field = *setting.field;
+  if (IsName(setting)) {
+    return faults.Check(IsTrainerName(ChoiceOf(settings, field)), field.name(),
+                        "must be at most 64 letters, digits, '-', '_' or '.'");
+  }
   if (!IsNumber(field)) {
     return faults.Check(std::ranges::count(setting.choices, ChoiceOf(settings, field)) > 0, field.name(),
                         fmt::format("must be {}", fmt::join(setting.choices, " or ")));
@@ -180,7 +214,16 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
           Settings& settings) {
   const FieldDescriptor& field = *setting.field;
   const std::string& key = field.name();
-  if (!IsNumber(field)) {
+  // A stored run says every field; an empty name says nothing.
+  if (!IsStored(limits) && !setting.workload.empty() && section.Has(key) && !section.Is(key, "") &&
+      settings.workload() != setting.workload) {
+    section.Fault(key, fmt::format("only workload = \"{}\" has it", setting.workload));
+  }
+  if (IsName(setting)) {
+    std::string name;
+    section.Read(key, name, setting.help);
+    settings.GetReflection()->SetString(&settings, &field, std::move(name));
+  } else if (!IsNumber(field)) {
     const bool earlier = limits == ClientLimits::kStoredEarlier && !setting.earlier.empty();
     std::string choice(earlier ? setting.earlier : setting.choices.front());
     if (!setting.former.empty() && section.Is(key, setting.former)) {

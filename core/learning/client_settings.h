@@ -22,9 +22,12 @@ namespace tributary::learning {
 // One field. Its name in the message is its key in the section [client] of a run file.
 struct ClientSetting {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  nn::TrainingLimit limit = {0, 0};            // of a number
-  double default_value = 0;                    // of a number
-  std::vector<std::string_view> choices = {};  // of a text or an enumeration; the first is the default
+  nn::TrainingLimit limit = {0, 0};  // of a number
+  double default_value = 0;          // of a number
+  std::vector<std::string_view> choices =
+      {};  // of an enumeration, or of a text that is not free; the first is the default
+  // The workload that alone has this setting; empty: every one has it.
+  std::string_view workload = {};
   // For a choice: what a task means that lacks it, and the default of a run that was stored before the
   // present one (ClientLimits::kStoredEarlier). Empty: a task must have it.
   std::string_view earlier = {};
@@ -38,6 +41,10 @@ struct ClientSetting {
 // top (ClipNormSetting) and schedule_steps follows from `schedule` and the number of rounds.
 std::span<const ClientSetting> ClientSettingTable();
 const ClientSetting& ClipNormSetting();
+
+// The workloads, as ClientSettings.workload and ParticipateRequest.workloads name them.
+inline constexpr std::string_view kSelfSupervised = "self_supervised";
+inline constexpr std::string_view kExternal = "external";
 
 // Every field at its default; no schedule, no clipping.
 v1::ClientSettings DefaultClientSettings();

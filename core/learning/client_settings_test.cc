@@ -34,6 +34,31 @@ TEST(ClientSettingsTest, EveryFieldOfTheMessageHasOneRow) {
   EXPECT_EQ(rows, fields);
 }
 
+TEST(ClientSettingsTest, ASettingOfAnotherWorkloadIsAFaultButNotInAStoredRun) {
+  const std::string text = "[client]\nworkload = \"external\"\ntrainer = \"digits\"\nmethod = \"byol\"\n";
+  const auto read = [&text](ClientLimits limits) {
+    const auto file = *config::ConfigFile::Parse(text, "run");
+    const v1::ClientSettings settings = ReadClientSettings(file.Root(), 1, limits);
+    EXPECT_EQ(settings.trainer(), "digits");
+    return std::string(file.Finish().message());
+  };
+  EXPECT_EQ(read(ClientLimits::kTraining),
+            "run:4: client.method: only workload = \"self_supervised\" has it");
+  EXPECT_EQ(read(ClientLimits::kStored), "");
+}
+
+TEST(ClientSettingsTest, ATrainerHasANameThatIsFitForALog) {
+  v1::ClientSettings settings = DefaultClientSettings();
+  settings.set_workload("external");
+  settings.set_trainer("digits-2");
+  EXPECT_EQ(Refusal(settings), "");
+  for (const std::string& name : {std::string("a b"), std::string("\x1b[2J"), std::string(65, 'a')}) {
+    settings.set_trainer(name);
+    EXPECT_EQ(Refusal(settings), "settings.trainer must be at most 64 letters, digits, '-', '_' or '.'")
+        << name;
+  }
+}
+
 TEST(ClientSettingsTest, TheDefaultsAreWithinTheLimits) {
   EXPECT_TRUE(FaultsOf(DefaultClientSettings(), ClientLimits::kTraining).Result().ok());
   EXPECT_EQ(Refusal(DefaultClientSettings()), "");

@@ -9,7 +9,8 @@
 namespace tributary::learning {
 
 // The run's encoder with parameters drawn from client.seed, as a safetensors file: the same run, the same
-// model. Takes some milliseconds. Errors: InvalidArgument for an encoder that cannot be.
+// model. Takes some milliseconds. Errors: InvalidArgument for an encoder that cannot be, and for a workload
+// whose models are the user's own.
 absl::StatusOr<std::string> FreshModel(const RunConfig& config);
 
 }  // namespace tributary::learning

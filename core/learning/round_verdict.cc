@@ -13,7 +13,7 @@ bool NeighboursAreWorse(const v1::Evaluation& e) { return e.knn() < e.random_knn
 bool Collapsed(const v1::Round& round) {
   if (round.accepted() == 0) return false;
   const bool on_tests = round.has_evaluation() && round.evaluation().spread() < kCollapsedSpread;
-  return on_tests || round.spread() < kCollapsedSpread;
+  return on_tests || (round.has_spread() && round.spread() < kCollapsedSpread);
 }
 
 bool WorseThanUntrained(const v1::Evaluation& evaluation) {

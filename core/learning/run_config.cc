@@ -104,7 +104,12 @@ void CheckClient(const RunConfig& config, Faults& faults) {
   faults.Check(client.target_decay() <= 1, "client.target_decay", "must be at most 1");
   faults.Check(client.method() != "simclr" || client.temperature() > 0, "client.temperature",
                "must be above 0 for the method simclr");
+  const bool external = client.workload() == kExternal;
+  faults.Check(!external || !client.trainer().empty(), "client.trainer",
+               "must name the nodes' program if the workload is external");
   const StrategyKind kind = config.strategy.kind;
+  faults.Check(!external || kind != StrategyKind::kFedEma, "strategy.kind",
+               "fedema mixes models in the node; the workload external cannot");
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0, "client.proximal_mu",
                "must be above 0 for the strategy fedprox");
   faults.Check(kind != StrategyKind::kFedEma || client.ema_lambda() > 0, "client.ema_lambda",
@@ -269,7 +274,7 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
   if (IsStored(limits)) return config;
-  RecordEncoderFault(nn::Validate(config.encoder), file);
+  if (config.client.workload() == kSelfSupervised) RecordEncoderFault(nn::Validate(config.encoder), file);
   return config;
 }
 

@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "core/learning/client_settings.h"
 #include "core/nn/encoder/encoder_file.h"
 
 namespace tributary::learning {
 
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model) {
+  if (client.workload() == kExternal) return absl::OkStatus();  // the user's own
   const auto format = model.metadata.find("format");
   if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();
   const absl::StatusOr<nn::EncoderFile> read = nn::EncoderFromTensors(model);

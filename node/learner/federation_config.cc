@@ -8,6 +8,7 @@
 
 #include "core/images/image_set.h"
 #include "core/learning/fitted_images.h"
+#include "core/runtime/address.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -31,14 +32,48 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
 
 }  // namespace
 
+namespace {
+
+// What tells which images to learn from: a program of the user's has its own.
+constexpr const char* kKeysOfImages[] = {"images", "labels", "image_side",  "image_colour", "glyphs", "split",
+                                         "alpha",  "shards", "shard_index", "seed",         "buffer"};
+
+std::optional<ExternalTrainerOptions> ReadTrainer(const config::ConfigSection& federation) {
+  const config::ConfigSection section = federation.Section("trainer");
+  ExternalTrainerOptions trainer;
+  section.ReadFile(
+      "socket", trainer.socket,
+      "Unix socket of a program that trains in runs of the workload external, instead of images");
+  double silence_s = static_cast<double>(trainer.silence_ns) / 1e9;
+  section.Read("silence_s", silence_s, {0.1, 86'400},
+               "decline the round if the program says nothing for so long");
+  trainer.silence_ns = static_cast<std::int64_t>(1e9 * silence_s);
+  if (trainer.socket.empty()) return std::nullopt;
+  if (const absl::Status address =
+          runtime::CheckAddress("unix:" + trainer.socket, runtime::AddressUse::kDial);
+      !address.ok()) {
+    section.Fault("socket", std::string(address.message()));
+  }
+  for (const char* key : kKeysOfImages) {
+    if (federation.Has(key)) federation.Fault(key, "the program of [federation.trainer] has its own samples");
+  }
+  return trainer;
+}
+
+}  // namespace
+
 FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
+  config.trainer = ReadTrainer(section);
+  const auto unless_trainer = [&config](config::Help help) {
+    return config.trainer ? help : config::Required(help);
+  };
   images::ImageSplitOptions& split = config.split;
   config.aggregator = default_aggregator;
   section.Read("aggregator", config.aggregator, "default: the uplink's");
   section.Read("run", config.run, "\"\": the run that is active, or the next to start");
   section.Read("images", config.images,
-               config::Required("an idx file, a folder of PNG and JPEG files, or \"glyphs\" (built in)"));
+               unless_trainer("an idx file, a folder of PNG and JPEG files, or \"glyphs\" (built in)"));
   section.ReadFile("labels", config.labels,
                    "idx file; needed to split by label only. The classes of a folder are its folders");
   const bool drawn = config.images == "glyphs";
@@ -59,6 +94,7 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
                   fmt::format("expected less than shards = {}, found {}", split.nodes, config.shard));
   }
   std::error_code ignored;
+  if (config.trainer) config.images.clear();
   const bool labelled =
       drawn || !config.labels.empty() || std::filesystem::is_directory(config.images, ignored);
   if (split.kind != images::ImageSplit::kIid && !labelled) {

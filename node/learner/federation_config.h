@@ -2,27 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "core/config/config.h"
 #include "core/images/image_set.h"
 #include "core/images/split.h"
+#include "node/learner/external_trainer.h"
 
 namespace tributary::learner {
 
 struct FederationConfig {
   std::string aggregator;
-  std::string run;                  // empty: the run that is active, or the next to start
-  std::string images;               // an idx file, a folder of pictures, or "glyphs"
-  std::string labels;               // for splits by label; they stay here
-  nn::ImageShape fitted = {28, 1};  // what the pictures of a folder become
-  std::size_t glyphs = 7000;        // how many, where images are "glyphs"
-  images::ImageSplitOptions split;  // of the set over `split.nodes` nodes
-  std::size_t shard = 0;            // which part is this node's
-  std::string state;                // file that keeps what a restart must not lose; empty: none
-  std::size_t buffer = 0;           // most novel images to learn from again; 0: all
-  std::uint64_t memory_bytes = 0;   // for training; 0: what the process may still take
+  std::string run;                                // empty: the run that is active, or the next to start
+  std::optional<ExternalTrainerOptions> trainer;  // what trains; none: the images below do
+  std::string images;                             // an idx file, a folder of pictures, or "glyphs"
+  std::string labels;                             // for splits by label; they stay here
+  nn::ImageShape fitted = {28, 1};                // what the pictures of a folder become
+  std::size_t glyphs = 7000;                      // how many, where images are "glyphs"
+  images::ImageSplitOptions split;                // of the set over `split.nodes` nodes
+  std::size_t shard = 0;                          // which part is this node's
+  std::string state;                              // file that keeps what a restart must not lose; empty: none
+  std::size_t buffer = 0;                         // most novel images to learn from again; 0: all
+  std::uint64_t memory_bytes = 0;                 // for training; 0: what the process may still take
 };
 
 // `default_aggregator`: the uplink's.

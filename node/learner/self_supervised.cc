@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/learning/client_settings.h"
-#include "core/nn/kernel/random_stream.h"
 #include "core/status/macros.h"
 #include "node/learner/augmentation.h"
+#include "node/learner/node_seed.h"
 
 namespace tributary::learner {
 namespace {
@@ -41,13 +41,6 @@ double Distance(std::span<const float> a, std::span<const float> b,
   return std::sqrt(sum);
 }
 
-// Nodes of one run see different views; a node that restarts sees the same (FNV-1a of its name).
-std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const unsigned char c : node) hash = (hash ^ c) * 0x100000001b3ULL;
-  return nn::RandomStream::Of(run_seed, hash).Bits();
-}
-
 }  // namespace
 
 LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::SelfSupervisedOptions& model,
@@ -63,7 +56,7 @@ LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::Self
   trainer.target_decay = s.target_decay();
   if (!trainer.predicts()) trainer.temperature = s.temperature();
   trainer.schedule_steps = s.schedule_steps();
-  trainer.seed = SeedOf(s.seed(), node);
+  trainer.seed = NodeSeed(s.seed(), node);
   return {.trainer = trainer,
           .augmentation = s.augmentation(),
           .views = learning::StrongViewsOf(s, model.encoder.image()),

@@ -1,5 +1,7 @@
 """Messages of protobuf that fuzzing starts from."""
 
+import struct
+
 from seed_bytes import GROUPS, LONG, MAX_BYTES, field, fill, gather, many, numbered
 
 
@@ -37,6 +39,20 @@ def tasks():
         "count_masking_nodes": many(3, 8, 2),
         "count_masking_shares": many(3, 8, 3),
         "count_survivors": many(6, 3),
+    }
+
+
+def answers_of_trainers():
+    """Messages behind their lengths in two bytes."""
+    def framed(message):
+        return struct.pack("<H", len(message)) + message
+
+    chunk = field(2, field(2, struct.pack("<40f", *range(40))))
+    return {
+        "whole": framed(field(1)) + framed(chunk) + framed(field(3)),
+        "count_progress": framed(field(1)) * (MAX_BYTES // 4),
+        "size_chunk": framed(field(2, field(2, bytes(60_000)))),
+        "depth_groups": framed(GROUPS[:60_000]),
     }
 
 

@@ -72,7 +72,7 @@ class EvaluatorTest : public ::testing::Test {
     coordinator_->board().Add(watch);
     std::future<v1::Evaluation> judged = watch->future();
     DoARound(run);
-    const bool ready = judged.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    const bool ready = judged.wait_for(std::chrono::minutes(5)) == std::future_status::ready;
     EXPECT_TRUE(ready);
     return ready ? judged.get() : v1::Evaluation();
   }

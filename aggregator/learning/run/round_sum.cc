@@ -60,18 +60,24 @@ absl::Status RoundSum::AddUpAgain(const parameters::FixedPoint& fixed_point,
 v1::UpdateHeader RoundSum::Said() const {
   v1::UpdateHeader all;
   v1::UpdateMetrics& metrics = *all.mutable_metrics();
+  double judged = 0;  // samples of the nodes that judged the model
   for (const KeptUpdate& each : updates_) {
     const v1::UpdateMetrics& its = each.header().metrics();
     const auto samples = static_cast<double>(each.header().sample_count());
     all.set_sample_count(all.sample_count() + each.header().sample_count());
     metrics.set_loss(metrics.loss() + samples * its.loss());
-    metrics.set_spread(metrics.spread() + samples * its.spread());
+    if (its.has_spread()) metrics.set_spread(metrics.spread() + samples * its.spread());
+    if (its.has_held_out_accuracy()) {
+      metrics.set_held_out_accuracy(metrics.held_out_accuracy() + samples * its.held_out_accuracy());
+      judged += samples;
+    }
     metrics.set_seconds(std::max(metrics.seconds(), its.seconds()));
     metrics.set_steps(metrics.steps() + its.steps());
   }
   if (all.sample_count() == 0) return all;
   metrics.set_loss(metrics.loss() / static_cast<double>(all.sample_count()));
-  metrics.set_spread(metrics.spread() / static_cast<double>(all.sample_count()));
+  if (metrics.has_spread()) metrics.set_spread(metrics.spread() / static_cast<double>(all.sample_count()));
+  if (judged > 0) metrics.set_held_out_accuracy(metrics.held_out_accuracy() / judged);
   return all;
 }
 

@@ -18,6 +18,7 @@ std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
   const RunState& state = run.state;
   const std::uint32_t every = state.config.evaluation.every_rounds;
   const Journal::Line& last = run.journal.last();
+  if (state.config.client.workload() != kSelfSupervised) return std::nullopt;  // it judges encoders
   if (!run.surroundings.judged || run.relayed() || !run.health.ok() || every == 0 || last == nullptr) {
     return std::nullopt;
   }
@@ -101,7 +102,10 @@ void AddAccount(const RunParts& run, v1::Round& line) {
   line.set_accepted(static_cast<std::uint32_t>(updates.size()));
   line.set_sample_count(said.sample_count());
   line.set_loss(said.metrics().loss());
-  line.set_spread(said.metrics().spread());
+  if (said.metrics().has_spread()) line.set_spread(said.metrics().spread());
+  if (said.metrics().has_held_out_accuracy()) {
+    line.set_held_out_accuracy(said.metrics().held_out_accuracy());
+  }
   std::vector<const v1::UpdateHeader*> named;
   for (const KeptUpdate& each : updates) {
     line.set_received_bytes(line.received_bytes() + each.record.payload_bytes());

@@ -54,8 +54,15 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
     if (const v1::Round* last = record->last_committed.get()) {
       set("tributary_run_loss", "Mean loss of the last committed round's nodes, weighted by samples.",
           last->loss());
-      set("tributary_run_spread", "Collapse check of that round: near 1 if healthy, 0 if collapsed.",
-          last->spread());
+      if (last->has_spread()) {
+        set("tributary_run_spread", "Collapse check of that round: near 1 if healthy, 0 if collapsed.",
+            last->spread());
+      }
+      if (last->has_held_out_accuracy()) {
+        set("tributary_run_held_out_accuracy",
+            "Accuracy of the model that round began with, on samples that its nodes keep from training.",
+            last->held_out_accuracy());
+      }
       set("tributary_run_collapsed", "1: that round's features are collapsed: all images look alike.",
           Collapsed(*last) ? 1 : 0);
       set("tributary_run_update_norm", "L2 norm of that round's combined update; 0: it changed nothing.",
