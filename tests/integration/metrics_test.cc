@@ -142,6 +142,9 @@ class MetricsPageTest : public ::testing::Test {
           fmt::format("node = \"south\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\n",
                       Address(guarded_port_)) +
               certificates_.Table("south"));
+    Start("node", "trained", {"[federation]", "[federation.trainer]"},
+          fmt::format("node = \"trained\"\n[federation]\n{}[federation.trainer]\nsocket = \"{}\"\n",
+                      Address(root_port_), folder_.Path("trainer.sock")));
     for (const char* name : {"first", "second"}) {
       Start("node", name, {"[federation]"},
             fmt::format("node = \"{}\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\nrun = \"noisy\"\n",
