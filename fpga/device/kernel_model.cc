@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Vaugment_convolve_kernel.h"
+#include "Vbeacon_kernel.h"
 #include "Vfusion_kernel.h"
 #include "Vloopback_kernel.h"
 #include "Vmodulation_kernel.h"
@@ -24,6 +25,7 @@ using Entry = std::pair<std::string_view, std::unique_ptr<KernelModel> (*)(BusMe
 constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"positioning_kernel", &Make<Vpositioning_kernel>},
                               {"fusion_kernel", &Make<Vfusion_kernel>},
+                              {"beacon_kernel", &Make<Vbeacon_kernel>},
                               {"modulation_kernel", &Make<Vmodulation_kernel>},
                               {"modulation_kernel_8", &Make<Vmodulation_kernel_8>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/augmentation.h"
+#include "fpga/model/beacon_image.h"
 #include "fpga/model/fusion_model.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/modulation_image.h"
@@ -108,6 +109,50 @@ TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Panels, FusionKernelTest, testing::Values(1, 3, 4));
+
+class BeaconKernelTest : public KernelsTest {
+ protected:
+  static fpga::BeaconModel RandomNetwork(std::mt19937& random) {
+    nn::BeaconNetwork network;
+    std::uniform_real_distribution<double> weight(-4.0, 4.0);
+    for (double& parameter : network.parameters) parameter = weight(random);
+    return fpga::BeaconModel(network);
+  }
+
+  static Words Parameters(const fpga::BeaconModel& model) {
+    const fpga::BeaconParameterWords words = fpga::ToBeaconWords(model.weights());
+    return {words.begin(), words.end()};
+  }
+};
+
+TEST_F(BeaconKernelTest, GivesThePositionsOfItsModelInBurstsOfThousands) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<std::int32_t> range(-1024, 1023);
+  for (const std::uint32_t samples : {1u, 15u, 5000u}) {
+    const fpga::BeaconModel model = RandomNetwork(random);
+    Words input(samples);
+    std::vector<fpga::BeaconModel::Outputs> expected(samples), outputs(samples);
+    for (std::size_t i = 0; i < samples; ++i) {
+      const fpga::BeaconModel::Inputs inputs = {range(random), range(random), range(random)};
+      input[i] = fpga::BeaconInputWord(inputs);
+      expected[i] = model.Run(inputs);
+    }
+    const Words words = Run("beacon_kernel", {.frames = samples}, input, Parameters(model), samples);
+    std::ranges::transform(words, outputs.begin(), fpga::BeaconOutputsOf);
+    EXPECT_EQ(outputs, expected) << samples;
+  }
+}
+
+TEST_F(BeaconKernelTest, GivesItsWeightsBack) {
+  std::mt19937 random(12);
+  const Words parameters = Parameters(RandomNetwork(random));
+  Words numbers(parameters.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  EXPECT_EQ(Run("beacon_kernel",
+                {.frames = fpga::kBeaconParameterWords, .configuration = fpga::BeaconConfiguration::kRead},
+                numbers, parameters, numbers.size()),
+            parameters);
+}
 
 class ModulationKernelTest : public KernelsTest,
                              public testing::WithParamInterface<fpga::ModulationKernel> {};
