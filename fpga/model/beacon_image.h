@@ -31,4 +31,25 @@ BeaconWeights FromBeaconWords(const BeaconParameterWords& words);
 std::uint64_t BeaconInputWord(const BeaconModel::Inputs& inputs);
 BeaconModel::Outputs BeaconOutputsOf(std::uint64_t word);
 
+// The registers of beacon_ports, and the windows of its ports where a board gives them one address range
+// (fpga/device/beacon_ports_model.h). A window has a 32-bit word for each sample or weight.
+struct BeaconRegister {
+  static constexpr std::uint32_t kControl = 0x00;    // write: kStart and the number of samples, up to 15
+  static constexpr std::uint32_t kStatus = 0x04;     // write: clears the bits that are 1, but not kBusy
+  static constexpr std::uint32_t kInterrupt = 0x08;  // 1: the line shows kDone
+  static constexpr std::uint32_t kCycles = 0x0c;     // of the last run
+};
+struct BeaconBit {
+  static constexpr std::uint32_t kStart = 1u
+                                          << 31;  // of the control register; reads as 1 while a run goes on
+  static constexpr std::uint32_t kDone = 1, kBusy = 2, kStartRefused = 4, kWordRefused = 8;  // of the status
+};
+struct BeaconWindow {
+  static constexpr std::uint32_t kControl = 0x0000;
+  static constexpr std::array<std::uint32_t, 3> kInputs = {0x1000, 0x2000, 0x3000};
+  static constexpr std::array<std::uint32_t, 2> kOutputs = {0x4000, 0x5000};
+  static constexpr std::array<std::uint32_t, 2> kLayers = {0x6000, 0x7000};
+};
+inline constexpr std::size_t kBeaconPortSamples = 15;  // of a run
+
 }  // namespace tributary::fpga

@@ -77,6 +77,10 @@ inline constexpr std::array<KernelProbe, 7> kKernelProbes{{
     {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
 
+// The IP without the registers and arguments above; programs reach its own ones by xrt::ip
+// (fpga/model/beacon_image.h).
+inline constexpr std::string_view kUserManagedKernel = "beacon_ports";
+
 // The two words that a kernel writes behind its last output word. A host that clears them before the run
 // knows from valid() that the run took place.
 struct KernelReport {
