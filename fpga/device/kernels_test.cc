@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <span>
 #include <string>
@@ -76,8 +77,11 @@ class KernelsTest : public testing::Test {
     EXPECT_TRUE(report.valid());
     EXPECT_FALSE(report.read_failed() || report.write_failed());
     EXPECT_EQ(report.frames_done(), arguments.frames);
+    cycles_ = report.cycles;
     return {words, words + output_words};
   }
+
+  inline static std::uint64_t cycles_ = 0;  // of the last run
 };
 
 class FusionKernelTest : public KernelsTest, public testing::WithParamInterface<std::size_t> {};
@@ -140,6 +144,9 @@ TEST_F(BeaconKernelTest, GivesThePositionsOfItsModelInBurstsOfThousands) {
     const Words words = Run("beacon_kernel", {.frames = samples}, input, Parameters(model), samples);
     std::ranges::transform(words, outputs.begin(), fpga::BeaconOutputsOf);
     EXPECT_EQ(outputs, expected) << samples;
+    // Five a sample, and the transfers before and after.
+    EXPECT_LE(cycles_, 5 * samples + 120);
+    std::cout << "beacon_kernel: " << samples << " samples with their weights " << cycles_ << " cycles\n";
   }
 }
 

@@ -209,6 +209,22 @@ TEST_F(BeaconPortsTest, InputsBeyondElevenBitsSaturate) {
   ExpectPositions(model, clamped);
 }
 
+TEST_F(BeaconPortsTest, AShortRunLeavesTheOtherOutputsOfALongOne) {
+  Samples samples = RandomSamples(15);
+  const BeaconModel model = Prepare(samples);
+  Start(15);
+  WaitUntilDone();
+  for (const std::size_t count : {7u, 3u, 0u}) {
+    const Samples others = RandomSamples(count);
+    PushSamples(others);
+    Finish();
+    std::ranges::copy(others, samples.begin());
+    Start(count);
+    WaitUntilDone();
+    ExpectPositions(model, samples);
+  }
+}
+
 TEST_F(BeaconPortsTest, AStartWhileARunGoesOnIsRefusedAndSaidInTheStatus) {
   const Samples samples = RandomSamples(15);
   const BeaconModel model = Prepare(samples);

@@ -49,7 +49,8 @@ class Block:
 
 BLOCKS = {
     "augmentation": Block("augmentation_tb"),
-    "beacon": Block("beacon_tb"),
+    "beacon": Block("beacon_tb", proofs={
+        f"beacon/beacon_{port}_port.sv": f"formal_beacon_{port}_port$" for port in ("read", "write")}),
     "common": Block("common_tb", ("axi_lite_check.sv", "axi_master_check.sv", "stream_check.sv"), {
         f"common/{block}.sv": f"formal_{block}$"
         for block in ("fifo", "round_robin_arbiter", "skid_buffer", "stream_pack", "stream_unpack")}),
