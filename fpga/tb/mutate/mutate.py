@@ -51,7 +51,8 @@ BLOCKS = {
     "augmentation": Block("augmentation_tb"),
     "beacon": Block("beacon_tb", proofs={
         f"beacon/beacon_{port}_port.sv": f"formal_beacon_{port}_port$" for port in ("read", "write")}),
-    "common": Block("common_tb", ("axi_lite_check.sv", "axi_master_check.sv", "stream_check.sv"), {
+    "common": Block("common_tb", (
+        "axi_lite_check.sv", "axi_master_check.sv", "axi_slave_read_check.sv", "axi_slave_write_check.sv", "stream_check.sv"), {
         f"common/{block}.sv": f"formal_{block}$"
         for block in ("fifo", "round_robin_arbiter", "skid_buffer", "stream_pack", "stream_unpack")}),
     "convolution": Block("convolution_tb"),
