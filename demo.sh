@@ -19,8 +19,9 @@ usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--second
            with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
-                lis and radio only: the kernels' RTL computes, simulated on a software device under the real
-                XRT, with four users or emitters and five slots a second; needs a machine that can build the RTL
+                not for federation: the kernels' RTL computes, simulated on a software device under the real
+                XRT; needs a machine that can build the RTL. lis and radio have four users or emitters then and
+                five slots a second, ranges has boards of three anchors with the network of the kernel
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
@@ -36,6 +37,7 @@ examples:
   ./demo.sh --accelerator xrt --seconds 20
   ./demo.sh radio --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
+  TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges --accelerator xrt
   ./demo.sh federation --data mnist --features 576 --encoding int8
 TEXT
 }
@@ -101,7 +103,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[[ $demo == lis || $demo == radio || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
+[[ $demo != federation || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
 [[ $demo == federation || $data$features$encoding$local_steps == 64float320 ]] ||
   fault "--data, --features, --encoding and --local-steps are for federation"

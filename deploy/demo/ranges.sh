@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Two boards of four ultra-wideband anchors each locate a trolley: a recorded run with motion-capture truth, each board's geometry trained on
-# its first half, both shown on its second.
-# usage: ranges.sh SECONDS [JSON-FILE]; run from the repository's root after a release build
+# its first half, both shown on its second. With xrt each board hears three anchors and has a network for estimator, which a kernel computes.
+# usage: ranges.sh SECONDS [JSON-FILE|""] [cpu|xrt]; run from the repository's root after a release build
 set -euo pipefail
 seconds=$1
 json=${2:-}
+accelerator=${3:-cpu}
 # shellcheck source=deploy/demo/daemons.sh
 source deploy/demo/daemons.sh
 
@@ -23,6 +24,15 @@ truth=$(realpath "$truth")
 # No anchor is on both boards, so that their errors are independent: the corners, and the middles of the walls.
 declare -A anchors=([corners]="0,2,4,6" [walls]="1,3,5,7")
 boards=(corners walls)
+estimator=geometry
+panel_keys=
+if [ "$accelerator" = xrt ]; then
+  anchors=([corners]="0,2,4" [walls]="1,3,5")
+  estimator=network
+  export XILINX_XRT=${bin%/bin}/xrt
+  "$bin/tributary-xclbin" --output "$work/beacon.xclbin" --kernel beacon_kernel
+  printf -v panel_keys '%s\n' 'accelerator = "xrt"' "xclbin = \"$work/beacon.xclbin\"" 'format = "int16"'
+fi
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 # The second half lasts 67 s; the replay is fast enough for the requested time.
@@ -30,7 +40,7 @@ speed=$(jq -n "[67.5 / $seconds, 0.5] | max")
 
 echo "Training two boards on the first half of the run"
 for board in "${boards[@]}"; do
-  "$bin/tributary" train beacon --estimator geometry --ranges "$ranges" --truth "$truth" --anchors "${anchors[$board]}" --to 0.5 \
+  "$bin/tributary" train beacon --estimator "$estimator" --ranges "$ranges" --truth "$truth" --anchors "${anchors[$board]}" --to 0.5 \
     --out "$work/$board.safetensors" --json >"$work/$board.trained" 2>"$work/$board.log" ||
     die "training of $board failed" "$board"
 done
@@ -64,6 +74,7 @@ listen = ""
 name = "$board"
 workload = "beacon"
 model = "$work/$board.safetensors"
+$panel_keys
 [panel.source]
 kind = "ranges"
 file = "$ranges"
@@ -101,7 +112,7 @@ jq -s --slurpfile watch "$work/watch.json" --slurpfile offline "$work/offline.js
     }' "${boards[@]/#/$work/node-}" >"$work/out.json"
 jq -r '"",
   "the same half, board by board, against plain Gauss-Newton trilateration of the ranges of one tag:",
-  (.boards[] | "anchors \(.anchors | map(tostring) | join(","))   mean \(.geometry.mean_m * 10000 | round / 100) cm   Gauss-Newton \(.gauss_newton.mean_m * 10000 | round / 100) cm"),
+  (.boards[] | "anchors \(.anchors | map(tostring) | join(","))   mean \((.geometry // .network).mean_m * 10000 | round / 100) cm   Gauss-Newton \(.gauss_newton.mean_m * 10000 | round / 100) cm"),
   "fused             mean \(.offline.mean_m * 10000 | round / 100) cm, NEES \(.offline.nees * 100 | round / 100)",
   "tracked           mean \(.tracked.mean_m * 10000 | round / 100) cm, NEES \(.tracked.nees * 100 | round / 100)",
   "Gauss-Newton, all anchors: \(.gauss_newton.mean_m * 10000 | round / 100) cm; with their median biases removed: \(.gauss_newton_corrected.mean_m * 10000 | round / 100) cm"' "$work/out.json"

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "Vaugment_convolve_kernel.h"
+#include "Vbeacon_kernel.h"
 #include "Vfusion_kernel.h"
 #include "Vloopback_kernel.h"
 #include "Vmodulation_kernel.h"
 #include "Vmodulation_kernel_8.h"
 #include "Vpositioning_kernel.h"
+#include "fpga/device/beacon_ports_model.h"
 #include "fpga/device/verilated_kernel.h"
 
 namespace tributary::device {
@@ -20,10 +22,16 @@ std::unique_ptr<KernelModel> Make(BusMemory* memory) {
   return std::make_unique<VerilatedKernel<Top>>(memory);
 }
 
+std::unique_ptr<KernelModel> MakeBeaconPorts(BusMemory* memory) {
+  return std::make_unique<BeaconPortsModel>(memory);
+}
+
 using Entry = std::pair<std::string_view, std::unique_ptr<KernelModel> (*)(BusMemory*)>;
 constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"positioning_kernel", &Make<Vpositioning_kernel>},
                               {"fusion_kernel", &Make<Vfusion_kernel>},
+                              {"beacon_kernel", &Make<Vbeacon_kernel>},
+                              {"beacon_ports", &MakeBeaconPorts},
                               {"modulation_kernel", &Make<Vmodulation_kernel>},
                               {"modulation_kernel_8", &Make<Vmodulation_kernel_8>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/augmentation.h"
+#include "fpga/model/beacon_image.h"
 #include "fpga/model/fusion_model.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/modulation_image.h"
@@ -75,8 +77,11 @@ class KernelsTest : public testing::Test {
     EXPECT_TRUE(report.valid());
     EXPECT_FALSE(report.read_failed() || report.write_failed());
     EXPECT_EQ(report.frames_done(), arguments.frames);
+    cycles_ = report.cycles;
     return {words, words + output_words};
   }
+
+  inline static std::uint64_t cycles_ = 0;  // of the last run
 };
 
 class FusionKernelTest : public KernelsTest, public testing::WithParamInterface<std::size_t> {};
@@ -108,6 +113,53 @@ TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Panels, FusionKernelTest, testing::Values(1, 3, 4));
+
+class BeaconKernelTest : public KernelsTest {
+ protected:
+  static fpga::BeaconModel RandomNetwork(std::mt19937& random) {
+    nn::BeaconNetwork network;
+    std::uniform_real_distribution<double> weight(-4.0, 4.0);
+    for (double& parameter : network.parameters) parameter = weight(random);
+    return fpga::BeaconModel(network);
+  }
+
+  static Words Parameters(const fpga::BeaconModel& model) {
+    const fpga::BeaconParameterWords words = fpga::ToBeaconWords(model.weights());
+    return {words.begin(), words.end()};
+  }
+};
+
+TEST_F(BeaconKernelTest, GivesThePositionsOfItsModelInBurstsOfThousands) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<std::int32_t> range(-1024, 1023);
+  for (const std::uint32_t samples : {1u, 15u, 5000u}) {
+    const fpga::BeaconModel model = RandomNetwork(random);
+    Words input(samples);
+    std::vector<fpga::BeaconModel::Outputs> expected(samples), outputs(samples);
+    for (std::size_t i = 0; i < samples; ++i) {
+      const fpga::BeaconModel::Inputs inputs = {range(random), range(random), range(random)};
+      input[i] = fpga::BeaconInputWord(inputs);
+      expected[i] = model.Run(inputs);
+    }
+    const Words words = Run("beacon_kernel", {.frames = samples}, input, Parameters(model), samples);
+    std::ranges::transform(words, outputs.begin(), fpga::BeaconOutputsOf);
+    EXPECT_EQ(outputs, expected) << samples;
+    // Five a sample, and the transfers before and after.
+    EXPECT_LE(cycles_, 5 * samples + 120);
+    std::cout << "beacon_kernel: " << samples << " samples with their weights " << cycles_ << " cycles\n";
+  }
+}
+
+TEST_F(BeaconKernelTest, GivesItsWeightsBack) {
+  std::mt19937 random(12);
+  const Words parameters = Parameters(RandomNetwork(random));
+  Words numbers(parameters.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  EXPECT_EQ(Run("beacon_kernel",
+                {.frames = fpga::kBeaconParameterWords, .configuration = fpga::BeaconConfiguration::kRead},
+                numbers, parameters, numbers.size()),
+            parameters);
+}
 
 class ModulationKernelTest : public KernelsTest,
                              public testing::WithParamInterface<fpga::ModulationKernel> {};

@@ -210,9 +210,9 @@ TEST_F(SoftwareDeviceTest, OpensOnlyWithPermission) {
 }
 
 TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
-  const std::vector<std::string> names = {"loopback_kernel",     "positioning_kernel",
-                                          "fusion_kernel",       "modulation_kernel",
-                                          "modulation_kernel_8", "augment_convolve_kernel"};
+  const std::vector<std::string> names = {
+      "loopback_kernel",   "positioning_kernel",  "fusion_kernel",          "beacon_kernel",
+      "modulation_kernel", "modulation_kernel_8", "augment_convolve_kernel"};
   XclbinContents contents;
   for (const std::string& name : names) contents.kernels.push_back({name, 1});
   const std::string path = OwnFolder() + "all.xclbin";

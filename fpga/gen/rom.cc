@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "fpga/model/augmentation.h"
+#include "fpga/model/beacon_model.h"
 
 namespace tributary::fpga {
 namespace {
@@ -42,6 +43,14 @@ Rom BlurRom() {
   Rom rom{.name = "blur", .bits = kCoefficientBits, .words = {}};
   for (const std::int16_t tap : kBlurKernel) {
     rom.words.push_back(static_cast<std::uint32_t>(tap) & ((1U << kCoefficientBits) - 1U));
+  }
+  return rom;
+}
+
+Rom TansigRom() {
+  Rom rom{.name = "tansig", .bits = kTansigFraction, .words = {}};
+  for (const std::int16_t word : TansigTable().subspan(kTansigWords / 2)) {
+    rom.words.push_back(static_cast<std::uint32_t>(word));
   }
   return rom;
 }

@@ -21,6 +21,9 @@ Rom RotationRom();
 Rom CropRom();
 // Nine coefficients, two's complement.
 Rom BlurRom();
+// The half of the golden model's tansig table for x ≥ 0: tanh is odd. The full table's lowest word is minus
+// this one's last.
+Rom TansigRom();
 
 // One hexadecimal word per line.
 std::string ToHex(const Rom& rom);

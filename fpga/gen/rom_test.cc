@@ -1,6 +1,9 @@
 #include "fpga/gen/rom.h"
 
+#include <algorithm>
+
 #include "fpga/model/augmentation.h"
+#include "fpga/model/beacon_model.h"
 #include "gtest/gtest.h"
 
 namespace tributary::fpga {
@@ -18,6 +21,18 @@ TEST(RomTest, CropOfTheWholeImageIsTheIdentity) {
   const Rom rom = CropRom();
   ASSERT_EQ(rom.words.size(), 128U);
   for (std::uint32_t i = 0; i < kImageSide; ++i) EXPECT_EQ(rom.words[96 + i], i);
+}
+
+TEST(RomTest, HalfTheTansigTableTellsTheOtherHalf) {
+  const Rom rom = TansigRom();
+  const auto table = TansigTable();
+  ASSERT_EQ(2 * rom.words.size(), table.size());
+  const auto word = [&](std::size_t x) { return static_cast<std::int16_t>(rom.words.at(x)); };
+  for (std::size_t x = 0; x < rom.words.size(); ++x) {
+    EXPECT_LT(rom.words[x], 1u << rom.bits);
+    EXPECT_EQ(table[rom.words.size() + x], word(x));
+    EXPECT_EQ(table[rom.words.size() - x - 1], -word(std::min(x + 1, rom.words.size() - 1)));
+  }
 }
 
 TEST(RomTest, WritesWholeNibblesAndNegativeCoefficientsInTwosComplement) {

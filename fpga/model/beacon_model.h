@@ -37,7 +37,7 @@ class BeaconModel {
   using Inputs = std::array<std::int32_t, nn::BeaconNetwork::kInputs>;
   using Outputs = std::array<std::int32_t, nn::BeaconNetwork::kOutputs>;
 
-  // Rounds the weights to nearest and saturates them.
+  // Rounds the weights to nearest and saturates them to ±32767.
   explicit BeaconModel(const nn::BeaconNetwork& network);
 
   // Weights in the board's order: 40 of layer 1, 22 of layer 2.

@@ -60,21 +60,26 @@ inline constexpr std::array<KernelArgument, 7> kKernelArguments{{
 }};
 
 // A frame that a kernel takes with any contents, parameters included: a check of the board sends it. The
-// positioning and modulation kernels take no frame before their parameters
-// (PositioningParameterWords, ModulationParameterWords).
+// positioning, beacon and modulation kernels take no frame before their parameters
+// (PositioningParameterWords, ToBeaconWords, ModulationParameterWords).
 struct KernelProbe {
   std::string_view kernel;
   std::uint32_t configuration;
   std::size_t input_words, output_words, parameter_words;
 };
-inline constexpr std::array<KernelProbe, 6> kKernelProbes{{
+inline constexpr std::array<KernelProbe, 7> kKernelProbes{{
     {"loopback_kernel", 8, 8, 8, 0},
     {"positioning_kernel", 0, 128, 3, 32941},
     {"fusion_kernel", 1, 3, 3, 0},
+    {"beacon_kernel", 0, 1, 1, 16},
     {"modulation_kernel", 0, 32, 5, 6408},
     {"modulation_kernel_8", 0, 32, 5, 4488},
     {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
+
+// The IP without the registers and arguments above; programs reach its own ones by xrt::ip
+// (fpga/model/beacon_image.h).
+inline constexpr std::string_view kUserManagedKernel = "beacon_ports";
 
 // The two words that a kernel writes behind its last output word. A host that clears them before the run
 // knows from valid() that the run took place.

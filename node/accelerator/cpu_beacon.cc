@@ -11,19 +11,30 @@ namespace {
 
 using Beacon = nn::BeaconNetwork;
 
-class CpuBeacon final : public Accelerator {
+class CpuBeacon final : public BeaconAccelerator {
  public:
   CpuBeacon(const Beacon& network, fpga::NumberFormat format, std::size_t max_batch)
-      : Accelerator({.inputs = Beacon::kInputs, .outputs = Beacon::kOutputs, .max_batch = max_batch}),
-        network_(network),
-        model_(network),
-        format_(format) {}
+      : BeaconAccelerator(max_batch), network_(network), model_(network), format_(format) {}
 
   std::string description() const override {
     return fmt::format("cpu (beacon, {})", fpga::NumberFormatName(format_));
   }
 
+  absl::StatusOr<Weights> weights() override {
+    if (format_ == fpga::NumberFormat::kFloat) return network_.parameters;
+    Weights weights;
+    std::ranges::transform(model_.weights(), weights.begin(),
+                           [](std::int32_t word) { return std::ldexp(word, -fpga::kBeaconWeightFraction); });
+    return weights;
+  }
+
  private:
+  absl::Status ReplaceWeights(const Weights& weights) override {
+    network_.parameters = weights;
+    model_ = fpga::BeaconModel(network_);
+    return absl::OkStatus();
+  }
+
   absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
     for (std::size_t i = 0; i < batch; ++i) {
       nn::BeaconInputs ranges;
@@ -46,14 +57,15 @@ class CpuBeacon final : public Accelerator {
                            [](double metres) { return static_cast<float>(metres); });
   }
 
-  const Beacon network_;
-  const fpga::BeaconModel model_;
+  Beacon network_;
+  fpga::BeaconModel model_;
   const fpga::NumberFormat format_;
 };
 
 }  // namespace
 
-Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch) {
+CreatedBeacon CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format,
+                              std::size_t max_batch) {
   if (format != fpga::NumberFormat::kFloat && format != fpga::NumberFormat::kInt16) {
     return absl::InvalidArgumentError(
         fmt::format("the beacon network runs in float or int16, not in {}", fpga::NumberFormatName(format)));

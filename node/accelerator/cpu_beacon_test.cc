@@ -36,6 +36,27 @@ TEST(CpuBeaconTest, EqualsTheBoardsModel) {
   }
 }
 
+TEST(CpuBeaconTest, ReplacedWeightsAreThoseOfTheNextBatch) {
+  nn::BeaconNetwork other = Network();
+  for (double& parameter : other.parameters) parameter *= -0.7;
+  for (const fpga::NumberFormat format : {fpga::NumberFormat::kInt16, fpga::NumberFormat::kFloat}) {
+    const auto accelerator = CreateCpuBeacon(Network(), format, 1);
+    const auto expected = CreateCpuBeacon(other, format, 1);
+    ASSERT_TRUE(accelerator.ok() && expected.ok());
+    ASSERT_TRUE((*accelerator)->SetWeights(other.parameters).ok());
+    const std::vector<float> ranges = {1, 2, 3};
+    std::vector<float> outputs(2), outputs_expected(2);
+    ASSERT_TRUE((*accelerator)->Infer(ranges, 1, outputs).ok());
+    ASSERT_TRUE((*expected)->Infer(ranges, 1, outputs_expected).ok());
+    EXPECT_EQ(outputs, outputs_expected);
+    EXPECT_EQ((*accelerator)->weights().value(), (*expected)->weights().value());
+    BeaconAccelerator::Weights weights = Network().parameters;
+    weights[0] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ((*accelerator)->SetWeights(weights).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ((*accelerator)->weights().value(), (*expected)->weights().value());
+  }
+}
+
 TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
   const auto accelerator = CreateCpuBeacon(Network(), fpga::NumberFormat::kFloat, 4);
   std::vector<float> outputs(4);

@@ -15,8 +15,11 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Positio
 
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork&) {
   if (!config.xrt.has_value()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "accelerator: no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
+  if (config.format != fpga::NumberFormat::kInt16) {
+    return absl::InvalidArgumentError(
+        "format: accelerator = \"xrt\" computes beacon networks in format = \"int16\" only");
+  }
+  return CheckXrt({kXrtBeaconKernel}, *config.xrt);
 }
 
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry&) {
@@ -45,8 +48,9 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::Positioning
   return CreateCpuPositioning(network, config.format, config.max_batch);
 }
 
-Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network) {
+CreatedBeacon CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network) {
   RETURN_IF_ERROR(CheckAccelerator(config, network));
+  if (config.xrt.has_value()) return CreateXrtBeacon(network, config.max_batch, *config.xrt);
   return CreateCpuBeacon(network, config.format, config.max_batch);
 }
 

@@ -16,6 +16,7 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
+#include "node/accelerator/beacon_accelerator.h"
 
 namespace tributary::accelerator {
 
@@ -42,12 +43,13 @@ struct AcceleratorConfig {
   std::optional<XrtOptions> xrt = std::nullopt;  // empty: the processor
 };
 
+using CreatedBeacon = absl::StatusOr<std::unique_ptr<BeaconAccelerator>>;
 using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
 // Errors: InvalidArgument for a network that does not fit the format, those of CheckAccelerator, and those of
 // the board.
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
-Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+CreatedBeacon CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 
@@ -70,10 +72,10 @@ absl::Status CheckFusion(const AcceleratorConfig& config);
 Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::NumberFormat format,
                              std::size_t max_batch);
 
-// The beacon network: 62 multiplications, without vector units. Features: three ranges in m; outputs: x and y
-// in m, in the site's frame. NaN for a subject whose ranges are not finite. kInt16 is the board's arithmetic
+// The beacon network: 62 multiplications, without vector units. kInt16 is the board's arithmetic
 // (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format.
-Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch);
+CreatedBeacon CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format,
+                              std::size_t max_batch);
 
 // A board's geometry, in double precision whatever the format. Features: RangeGeometry's inputs; outputs: x,
 // y and the Cholesky factor l11, l21, l22 in m, in the site's frame; NaN where the ranges leave the position
@@ -93,6 +95,7 @@ Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);
 // Kernels in the xclbin.
 inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
+inline constexpr std::string_view kXrtBeaconKernel = "beacon_kernel";
 // Modulations: fpga::kModulationKernels.
 
 // Checks before a board is opened that the xclbin has one of the kernels; with fall_back_to_cpu, only those
@@ -113,6 +116,10 @@ Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t 
 // The same for modulation networks, in kInt8.
 Created CreateXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
                             const XrtOptions& options);
+
+// The same for the beacon network, in kInt16.
+CreatedBeacon CreateXrtBeacon(const nn::BeaconNetwork& network, std::size_t max_batch,
+                              const XrtOptions& options);
 
 // The same for the fusion of a board's panels (FusionAccelerator).
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options);

@@ -21,6 +21,8 @@ Created CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t, const X
 
 Created CreateXrtModulation(const nn::ModulationNetwork&, std::size_t, const XrtOptions&) { return Absent(); }
 
+CreatedBeacon CreateXrtBeacon(const nn::BeaconNetwork&, std::size_t, const XrtOptions&) { return Absent(); }
+
 Created CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) { return Absent(); }
 
 }  // namespace tributary::accelerator

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "fpga/model/fusion_model.h"
@@ -19,6 +16,7 @@
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/accelerator/positioning_kernels.h"
 #include "node/accelerator/xrt_board.h"
+#include "node/accelerator/xrt_fallback.h"
 #include "node/accelerator/xrt_frames.h"
 #include "node/accelerator/xrt_modulation.h"
 
@@ -97,58 +95,6 @@ class XrtFusion final : public FusionAccelerator {
   const std::unique_ptr<XrtFrames> frames_;
 };
 
-// Offers each batch to the board. If that fails, the processor computes it and gives the same numbers. Logs
-// the begin and the end of such a time, and counts every batch.
-class XrtFallback final : public Accelerator {
- public:
-  // Both have the same shape. `board` may be null: it could not be opened at the start.
-  XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
-      : Accelerator(cpu->shape()), board_(std::move(board)), cpu_(std::move(cpu)) {}
-
-  std::string description() const override {
-    if (board_ == nullptr) return fmt::format("{} for a board that did not open", cpu_->description());
-    return fmt::format("{}, else {}", board_->description(), cpu_->description());
-  }
-  Counters counters() const override {
-    Counters counters = board_ == nullptr ? Counters{} : board_->counters();
-    counters.fallbacks = fallbacks_;
-    return counters;
-  }
-
- private:
-  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
-    if (board_ != nullptr) {
-      const absl::Status status = board_->Infer(features, batch, outputs);
-      if (status.ok() && std::exchange(on_cpu_, false))
-        spdlog::warn("{} computes again", board_->description());
-      if (status.ok()) return status;
-      if (!std::exchange(on_cpu_, true)) {
-        spdlog::error("{}; fallback = \"cpu\": the processor computes instead",
-                      std::string(status.message()));
-      }
-    }
-    ++fallbacks_;
-    return cpu_->Infer(features, batch, outputs);
-  }
-
-  const std::unique_ptr<Accelerator> board_;
-  const std::unique_ptr<Accelerator> cpu_;
-  bool on_cpu_ = false;
-  std::atomic<std::uint64_t> fallbacks_{0};
-};
-
-// The board's accelerator, with the processor as fallback if the options allow that.
-Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef<Created()> create_cpu) {
-  if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board;
-  ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> cpu, create_cpu());
-  if (!board.ok()) {
-    spdlog::error("{}; fallback = \"cpu\": the processor computes instead until the next start",
-                  std::string(board.status().message()));
-    return std::make_unique<XrtFallback>(nullptr, std::move(cpu));
-  }
-  return std::make_unique<XrtFallback>(*std::move(board), std::move(cpu));
-}
-
 absl::Status CheckXclbin(const std::vector<std::string_view>& kernels, const XrtOptions& options) {
   const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
   if (!xclbin.ok()) return WithContext("xclbin", xclbin.status());
@@ -180,15 +126,16 @@ Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t 
                                                     options));
     return std::make_unique<XrtPositioning>(std::move(model), max_batch, std::move(frames));
   };
-  return WithFallback(create_board(), options, [&] {
+  return WithFallback<XrtFallback<Accelerator>, Accelerator>(create_board(), options, [&] {
     return CreateCpuPositioning(network, fpga::NumberFormat::kInt8Int16, max_batch);
   });
 }
 
 Created CreateXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
                             const XrtOptions& options) {
-  return WithFallback(OpenXrtModulation(network, max_batch, options), options,
-                      [&] { return CreateCpuModulation(network, fpga::NumberFormat::kInt8, max_batch); });
+  return WithFallback<XrtFallback<Accelerator>, Accelerator>(
+      OpenXrtModulation(network, max_batch, options), options,
+      [&] { return CreateCpuModulation(network, fpga::NumberFormat::kInt8, max_batch); });
 }
 
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {
@@ -201,7 +148,8 @@ Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOpti
             options));
     return std::make_unique<XrtFusion>(panels, max_batch, std::move(frames));
   };
-  return WithFallback(create_board(), options, [&] { return CreateCpuFusion(panels, max_batch); });
+  return WithFallback<XrtFallback<Accelerator>, Accelerator>(
+      create_board(), options, [&] { return CreateCpuFusion(panels, max_batch); });
 }
 
 }  // namespace tributary::accelerator

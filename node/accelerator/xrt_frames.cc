@@ -116,6 +116,19 @@ absl::Status XrtFrames::LoadParameters(Unit& unit) {
   return GuardXrt("preparing runs", [&] { slot.run.set_arg(fpga::kParameterWordsArgument, 0u); });
 }
 
+absl::Status XrtFrames::Load(std::vector<std::uint64_t> parameters) {
+  kernel_.parameters = std::move(parameters);
+  if (board_ == nullptr) return ReopenIfDue();
+  absl::Status status;
+  for (std::size_t i = 0; status.ok() && i < units_.size(); ++i) status = LoadParameters(units_[i]);
+  if (!status.ok()) {
+    // Some units may have the new parameters and others not.
+    Close();
+    LeaveAlone();
+  }
+  return status;
+}
+
 void XrtFrames::Close() {
   if (!AbortAll()) return Abandon();
   units_.clear();

@@ -49,6 +49,10 @@ class XrtFrames {
   absl::Status Run(std::size_t frames, std::size_t input_words, std::uint32_t configuration, Fill fill,
                    Take take);
 
+  // Loads other parameters, as many as before, into every compute unit. Errors: as Run. After one the board
+  // is opened again with these parameters: no later batch is computed with the old ones.
+  absl::Status Load(std::vector<std::uint64_t> parameters);
+
   // "device 0, xclbin <uuid>, 2 compute units".
   std::string description() const;
   Accelerator::Counters counters() const;
@@ -86,7 +90,7 @@ class XrtFrames {
   bool AbortAll();
   void Abandon();
 
-  const XrtKernel kernel_;
+  XrtKernel kernel_;
   const XrtOptions options_;
 
   std::unique_ptr<XrtBoard> board_;

@@ -21,6 +21,9 @@ constexpr std::uint64_t kMemoryBase = 0x1'0000'0000;
 constexpr std::uint64_t kMemoryKib = 262144;
 constexpr int kClockMhz = 100;
 
+// An IP that no run of XRT starts: programs reach its registers by xrt::ip.
+bool UserManaged(const XclbinContents::Kernel& kernel) { return kernel.name == fpga::kUserManagedKernel; }
+
 struct Section {
   axlf_section_kind kind;
   const char* name;
@@ -68,7 +71,8 @@ std::string IpLayout(const XclbinContents& contents) {
     for (int instance = 0; instance < kernel.instances; ++instance) {
       ip_data ip{};
       ip.m_type = IP_KERNEL;
-      ip.properties = IP_INT_ENABLE_MASK | (AP_CTRL_CHAIN << IP_CONTROL_SHIFT);
+      const std::uint32_t control = UserManaged(kernel) ? AP_CTRL_NONE : AP_CTRL_CHAIN;
+      ip.properties = IP_INT_ENABLE_MASK | (control << IP_CONTROL_SHIFT);
       ip.m_base_address = kUnitBase + units.size() * kUnitBytes;
       CopyName(ip.m_name, UnitName(kernel, instance));
       units.push_back(ip);
@@ -79,28 +83,33 @@ std::string IpLayout(const XclbinContents& contents) {
 
 // Every unit's buffers are in the one memory.
 std::string Connectivity(const XclbinContents& contents) {
-  std::int32_t units = 0;
-  for (const XclbinContents::Kernel& kernel : contents.kernels) units += kernel.instances;
   std::vector<connection> connections;
-  for (std::int32_t unit = 0; unit < units; ++unit) {
-    for (std::int32_t i = 0; const fpga::KernelArgument& argument : fpga::kKernelArguments) {
-      if (argument.buffer) connections.push_back({i, unit, 0});
-      ++i;
+  for (std::int32_t unit = 0; const XclbinContents::Kernel& kernel : contents.kernels) {
+    for (int instance = 0; instance < kernel.instances; ++instance, ++unit) {
+      if (UserManaged(kernel)) continue;
+      for (std::int32_t i = 0; const fpga::KernelArgument& argument : fpga::kKernelArguments) {
+        if (argument.buffer) connections.push_back({i, unit, 0});
+        ++i;
+      }
     }
   }
   return Counted(offsetof(connectivity, m_connection), connections);
 }
 
 std::string KernelXml(const XclbinContents::Kernel& kernel, int first_unit) {
+  const bool user_managed = UserManaged(kernel);
   std::string xml = fmt::format(
-      "<kernel name=\"{}\" language=\"rtl\" type=\"pl\" hwControlProtocol=\"ap_ctrl_chain\" "
+      "<kernel name=\"{}\" language=\"rtl\" type=\"pl\" hwControlProtocol=\"{}\" "
       "interrupt=\"true\">\n"
-      "<port name=\"M_AXI_GMEM\" mode=\"master\" range=\"0xFFFFFFFFFFFFFFFF\" dataWidth=\"64\""
-      " portType=\"addressable\" base=\"0x0\"/>\n"
-      "<port name=\"S_AXI_CONTROL\" mode=\"slave\" range=\"0x1000\" dataWidth=\"32\" portType=\"addressable\""
+      "<port name=\"S_AXI_CONTROL\" mode=\"slave\" range=\"{:#x}\" dataWidth=\"32\" portType=\"addressable\""
       " base=\"0x0\"/>\n",
-      kernel.name);
-  for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
+      kernel.name, user_managed ? "user_managed" : "ap_ctrl_chain", user_managed ? kUnitBytes : 0x1000);
+  if (!user_managed) {
+    xml +=
+        "<port name=\"M_AXI_GMEM\" mode=\"master\" range=\"0xFFFFFFFFFFFFFFFF\" dataWidth=\"64\""
+        " portType=\"addressable\" base=\"0x0\"/>\n";
+  }
+  for (std::size_t i = 0; !user_managed && i < fpga::kKernelArguments.size(); ++i) {
     const fpga::KernelArgument& argument = fpga::kKernelArguments[i];
     xml += fmt::format(
         "<arg name=\"{}\" addressQualifier=\"{}\" id=\"{}\" port=\"{}\" size=\"{:#x}\" offset=\"{:#x}\""

@@ -97,6 +97,7 @@ class NetworkBench {
   }
 
   bool FailedOften() const { return failures_ > 10; }
+  std::uint64_t cycle() const { return clock_.cycle(); }
 
   std::uint64_t compared = 0;
   // Cycles in which a word waited.
@@ -110,6 +111,9 @@ class NetworkBench {
     input_complete_.clear();
     output_complete_.clear();
   }
+
+ protected:
+  Model& model() { return clock_.model(); }
 
  private:
   // No network takes so many cycles for a frame.

@@ -49,12 +49,15 @@ class Block:
 
 BLOCKS = {
     "augmentation": Block("augmentation_tb"),
-    "common": Block("common_tb", ("axi_lite_check.sv", "axi_master_check.sv", "stream_check.sv"), {
+    "beacon": Block("beacon_tb", proofs={
+        f"beacon/beacon_{port}_port.sv": f"formal_beacon_{port}_port$" for port in ("read", "write")}),
+    "common": Block("common_tb", (
+        "axi_lite_check.sv", "axi_master_check.sv", "axi_slave_read_check.sv", "axi_slave_write_check.sv", "stream_check.sv"), {
         f"common/{block}.sv": f"formal_{block}$"
         for block in ("fifo", "round_robin_arbiter", "skid_buffer", "stream_pack", "stream_unpack")}),
     "convolution": Block("convolution_tb"),
     "fusion": Block("fusion_tb", ("fusion_program.sv", "fusion_table.sv")),
-    "kernel": Block("kernel_tb", ("augment_convolve_kernel.sv", "fusion_kernel.sv", "modulation_kernel.sv", "modulation_kernel_8.sv", "positioning_kernel.sv"), {
+    "kernel": Block("kernel_tb", ("augment_convolve_kernel.sv", "beacon_kernel.sv", "fusion_kernel.sv", "modulation_kernel.sv", "modulation_kernel_8.sv", "positioning_kernel.sv"), {
         "kernel/axi_burst_plan.sv": "formal_axi_", "kernel/axi_read_master.sv": "formal_axi_read",
         "kernel/axi_write_master.sv": "formal_axi_write", "kernel/kernel_control.sv": "formal_kernel_control"}),
     "modulation": Block("modulation_tb", proofs={
