@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -18,7 +19,8 @@ class MomentumStep final : public Strategy {
   std::vector<std::span<float>> state() override { return {momentum_}; }
 
  private:
-  void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) override {
+  absl::Status Apply(std::size_t first, std::span<const float> combined, double /*total_weight*/,
+                     std::span<float> model) override {
     const auto rate = static_cast<float>(options().learning_rate);
     const auto decay = static_cast<float>(options().momentum);
     const std::span<float> momentum = std::span(momentum_).subspan(first, model.size());
@@ -26,6 +28,7 @@ class MomentumStep final : public Strategy {
       momentum[i] = decay * momentum[i] + combined[i];
       model[i] += rate * momentum[i];
     }
+    return absl::OkStatus();
   }
 
   std::vector<float> momentum_;
@@ -43,7 +46,8 @@ class AdaptiveStep final : public Strategy {
   std::vector<std::span<float>> state() override { return {momentum_, second_moment_}; }
 
  private:
-  void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) override {
+  absl::Status Apply(std::size_t first, std::span<const float> combined, double /*total_weight*/,
+                     std::span<float> model) override {
     const bool yogi = options().kind == StrategyKind::kFedYogi;
     const auto rate = static_cast<float>(options().learning_rate);
     const auto beta1 = static_cast<float>(options().beta1);
@@ -63,6 +67,7 @@ class AdaptiveStep final : public Strategy {
       }
       model[i] += rate * momentum / (std::sqrt(second) + tau);
     }
+    return absl::OkStatus();
   }
 
   std::vector<float> momentum_;
@@ -93,14 +98,19 @@ std::unique_ptr<Strategy> Strategy::Create(const StrategyOptions& options, std::
     case StrategyKind::kMultiKrum:
       strategy = MakeRobust(options, element_count);
       break;
+    case StrategyKind::kLevenbergMarquardt:
+      strategy = MakeSecondOrder(options, element_count);
+      break;
   }
   strategy->statistics_ = std::move(statistics);
   return strategy;
 }
 
-void Strategy::Apply(std::size_t, std::span<const float> combined, std::span<float> model) {
+absl::Status Strategy::Apply(std::size_t, std::span<const float> combined, double /*total_weight*/,
+                             std::span<float> model) {
   const auto rate = static_cast<float>(options_.learning_rate);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] += rate * combined[i];
+  return absl::OkStatus();
 }
 
 absl::Status Strategy::Combine(std::span<const NodeUpdate>, std::span<float>) const {
@@ -108,14 +118,15 @@ absl::Status Strategy::Combine(std::span<const NodeUpdate>, std::span<float>) co
       fmt::format("{} combines by the weighted mean", StrategyName(options_.kind)));
 }
 
-absl::Status Strategy::Step(std::span<const float> combined, std::span<float> model) {
+absl::Status Strategy::Step(std::span<const float> combined, std::span<float> model, double total_weight) {
   if (combined.size() != element_count_ || model.size() != element_count_) {
     return absl::InvalidArgumentError(fmt::format("a delta of {} and a model of {} elements, expected {}",
                                                   combined.size(), model.size(), element_count_));
   }
   std::size_t next = 0;
   for (const parameters::StatisticRange& range : statistics_) {
-    Apply(next, combined.subspan(next, range.first - next), model.subspan(next, range.first - next));
+    const std::size_t count = range.first - next;
+    RETURN_IF_ERROR(Apply(next, combined.subspan(next, count), total_weight, model.subspan(next, count)));
     next = range.first + range.count;
     for (std::size_t i = range.first; i < next; ++i) {
       model[i] += combined[i];
@@ -123,7 +134,7 @@ absl::Status Strategy::Step(std::span<const float> combined, std::span<float> mo
       if (range.variance && model[i] < 0) model[i] = 0;
     }
   }
-  Apply(next, combined.subspan(next), model.subspan(next));
+  RETURN_IF_ERROR(Apply(next, combined.subspan(next), total_weight, model.subspan(next)));
   if (parameters::CheckRange(model, std::numeric_limits<float>::max()) != parameters::RangeCheck::kGood) {
     return absl::DataLossError("the round would leave the model with a parameter that is not finite");
   }

@@ -45,13 +45,15 @@ class Strategy {
   // that is not finite. Weights do not count: a hostile node would choose its own.
   virtual absl::Status Combine(std::span<const NodeUpdate> updates, std::span<float> combined) const;
 
-  // One round: the model in place. Statistics move by the combined delta as it is, variances to zero at
+  // One round: the model in place. `total_weight`: what the mean was divided by; with uniform weights the
+  // number of updates. Statistics move by the combined delta as it is, variances to zero at
   // least. Errors: InvalidArgument for another size; DataLoss if a parameter would not be finite any more
-  // (model and state are then not to be used).
-  absl::Status Step(std::span<const float> combined, std::span<float> model);
+  // (model and state are then not to be used);
+  // FailedPrecondition for a model that the strategy cannot train.
+  absl::Status Step(std::span<const float> combined, std::span<float> model, double total_weight = 1);
 
-  // What the strategy remembers between rounds, to be stored with the model: vectors of one value per
-  // parameter, in a fixed order. Write into them to restore.
+  // What the strategy remembers between rounds, to be stored with the model: vectors of a fixed length
+  // in a fixed order. Write into them to restore.
   virtual std::vector<std::span<float>> state() { return {}; }
 
   const StrategyOptions& options() const { return options_; }
@@ -65,7 +67,8 @@ class Strategy {
  private:
   // The part of the model from element `first` on: model += learning_rate · combined, unless a strategy does
   // more.
-  virtual void Apply(std::size_t first, std::span<const float> combined, std::span<float> model);
+  virtual absl::Status Apply(std::size_t first, std::span<const float> combined, double total_weight,
+                             std::span<float> model);
 
   StrategyOptions options_;
   std::size_t element_count_;
@@ -75,5 +78,8 @@ class Strategy {
 // robust.cc: strategies that a minority of hostile updates cannot steer. Null unless the kind is kMedian,
 // kTrimmedMean or kMultiKrum.
 std::unique_ptr<Strategy> MakeRobust(const StrategyOptions& options, std::size_t element_count);
+
+// second_order.cc: Levenberg-Marquardt steps from the sums of all boards, for beacon networks.
+std::unique_ptr<Strategy> MakeSecondOrder(const StrategyOptions& options, std::size_t element_count);
 
 }  // namespace tributary::learning

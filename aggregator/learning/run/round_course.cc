@@ -154,7 +154,7 @@ absl::Status RoundCourse::CommitRound() {
                                                config.sample_fraction, config.privacy.delta)
                              .value_or(0);
   line.set_epsilon(run_.account.epsilon);
-  if (absl::Status status = run_.model.Step(combined); !status.ok()) {
+  if (absl::Status status = run_.model.Step(combined, total_weight); !status.ok()) {
     run_.account.failure = fmt::format("round {}: {}", line.round(), std::string(status.message()));
     RETURN_IF_ERROR(run_.rules.Stop().status());
     return run_.journal.Save(run_.Stored());

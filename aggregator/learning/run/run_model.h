@@ -41,7 +41,9 @@ class RunModel {
   absl::Status LoadStrategyState(const store::Store& store, const store::ModelRecord& record);
 
   // The server's step. Errors: those of Strategy::Step.
-  absl::Status Step(std::span<const float> combined) { return strategy_->Step(combined, values_); }
+  absl::Status Step(std::span<const float> combined, double total_weight) {
+    return strategy_->Step(combined, values_, total_weight);
+  }
 
   // Another model of the same layout; or none in memory, for it is in its file.
   void Replace(std::vector<float> values) { values_ = std::move(values); }

@@ -72,7 +72,9 @@ absl::Status ReadReach(const parameters::TensorSet& set, BeaconNetwork& network)
   return status;
 }
 
-absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
+}  // namespace
+
+absl::Status ReadBeaconAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
   const std::string anchors = MetadataOf(set, "anchors");
   const std::vector<std::string> names = absl::StrSplit(anchors, ',');
   bool valid = names.size() == network.anchors.size();
@@ -89,8 +91,6 @@ absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& 
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 BeaconOutputs BeaconForward(const Parameters& parameters, const BeaconInputs& inputs) {
   const std::array<double, kHidden> hidden = Hidden(parameters, inputs);
@@ -195,7 +195,7 @@ absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
   RETURN_IF_ERROR(ReadMetadata(set, kBeaconConventions, network));
   absl::Status status;
   VisitTensors(network, TensorReader{set, status});
-  status.Update(ReadAnchorsAndTag(set, network));
+  status.Update(ReadBeaconAnchorsAndTag(set, network));
   status.Update(ReadReach(set, network));
   RETURN_IF_ERROR(status);
   if (!(network.residual_deviation_m > 0.0) || !(network.output_scale_m > 0.0)) {

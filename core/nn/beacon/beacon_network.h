@@ -87,4 +87,7 @@ std::string EncodeBeacon(const BeaconNetwork& network);
 // another kind, convention, shape or type, or values that are not finite.
 absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file);
 
+// From the metadata of a set. Errors: InvalidArgument.
+absl::Status ReadBeaconAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network);
+
 }  // namespace tributary::nn

@@ -15,9 +15,6 @@
 namespace tributary::nn {
 namespace {
 
-// Inputs and outputs stay within ±1 / 1.1 over the training set: the board's words end at ±1.
-constexpr double kMargin = 1.1;
-
 // The weight decay in (JᵀJ)⁻¹. Parameters that the data leave open (a saturated neuron's) add no uncertainty,
 // but must not make the matrix singular.
 constexpr double kRidge = 1e-3;
@@ -48,7 +45,7 @@ void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& ne
       lowest = std::min(lowest, value(example));
       highest = std::max(highest, value(example));
     }
-    return std::pair((lowest + highest) / 2, std::max((highest - lowest) / 2, 1e-3) * kMargin);
+    return std::pair((lowest + highest) / 2, std::max((highest - lowest) / 2, 1e-3) * kBeaconMargin);
   };
   for (std::size_t i = 0; i < BeaconNetwork::kInputs; ++i) {
     const auto [centre, half] = spread([i](const BeaconExample& e) { return e.ranges_m[i]; });
@@ -70,16 +67,6 @@ void Append(const BeaconNetwork& network, const BeaconExample& example, Patterns
     target[o] = (example.position_m[o] - network.output_centre_m[o]) / network.output_scale_m;
   }
   patterns.targets.push_back(target);
-}
-
-// Weights of unit order over inputs of unit order: neurons start in their bends, none saturated.
-std::array<double, BeaconNetwork::kParameters> RandomStart(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  std::array<double, BeaconNetwork::kParameters> start;
-  for (double& p : start) p = uniform(random);
-  for (std::size_t i = BeaconNetwork::kLayer1; i < BeaconNetwork::kParameters; ++i)
-    start[i] /= std::sqrt(double{BeaconNetwork::kHidden});
-  return start;
 }
 
 std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
@@ -127,7 +114,7 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
     minimiser.max_epochs = options.max_epochs;
     minimiser.validation = rms_m;
     ASSIGN_OR_RETURN(const LevenbergMarquardtResult result,
-                     MinimiseLevenbergMarquardt(problem, RandomStart(random), minimiser));
+                     MinimiseLevenbergMarquardt(problem, RandomBeaconStart(random), minimiser));
     if (result.validation < best) {
       best = result.validation;
       std::ranges::copy(result.parameters, network.parameters.begin());
@@ -187,6 +174,15 @@ void MarkReach(std::span<const BeaconExample> examples, BeaconNetwork& network) 
 }
 
 }  // namespace
+
+std::array<double, BeaconNetwork::kParameters> RandomBeaconStart(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::array<double, BeaconNetwork::kParameters> start;
+  for (double& p : start) p = uniform(random);
+  for (std::size_t i = BeaconNetwork::kLayer1; i < BeaconNetwork::kParameters; ++i)
+    start[i] /= std::sqrt(double{BeaconNetwork::kHidden});
+  return start;
+}
 
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
                                           const BeaconTrainingOptions& options) {

@@ -4,12 +4,16 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <span>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
 
 namespace tributary::nn {
+
+// Inputs and outputs stay within ±1 / 1.1 over the training set: the board's words end at ±1.
+inline constexpr double kBeaconMargin = 1.1;
 
 struct BeaconExample {
   std::int64_t unix_ns;
@@ -33,6 +37,9 @@ struct BeaconTrainingOptions {
   std::int64_t block_ns = 2'000'000'000;
   std::function<void(const BeaconTrainingProgress&)> progress;
 };
+
+// Weights of unit order over inputs of unit order: neurons start in their bends, none saturated.
+std::array<double, BeaconNetwork::kParameters> RandomBeaconStart(std::mt19937_64& random);
 
 // Trains by Levenberg-Marquardt on the blocks that are not held out. s makes the mean normalised squared
 // error over the calibration folds 2. The caller fills in anchors, tag and provenance. Examples ascend in

@@ -1,18 +1,11 @@
 #include "core/nn/optimise/levenberg_marquardt.h"
 
-#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 
 namespace tributary::nn {
 namespace {
-
-// The usual damping.
-constexpr double kFirstMu = 1e-3;
-constexpr double kMuDecrease = 0.1;
-constexpr double kMuIncrease = 10.0;
-constexpr double kMaxMu = 1e10;
 
 // One run. State is what the algorithm keeps from epoch to epoch.
 class Minimiser {
@@ -32,6 +25,7 @@ class Minimiser {
       return absl::InternalError("the error at the start is not finite");
     Remember();
     while (best_.epochs < options_.max_epochs) {
+      if (options_.withdrawn && options_.withdrawn()) return Stop(LevenbergMarquardtStop::kWithdrawn);
       if (2.0 * equations_.gradient.lpNorm<Eigen::Infinity>() / count_ <= options_.min_gradient) {
         return Stop(LevenbergMarquardtStop::kGradient);
       }
@@ -57,13 +51,10 @@ class Minimiser {
   // Raises μ until a step lowers the error, and takes that step. False if μ has reached its limit.
   bool Step() {
     for (; mu_ <= kMaxMu; mu_ *= kMuIncrease) {
-      damped_ = equations_.matrix;
-      damped_.diagonal().array() += mu_;
-      factor_.compute(damped_);
-      if (factor_.info() != Eigen::Success) continue;
-      step_ = factor_.solve(equations_.gradient);
+      const Eigen::VectorXd* const step = damped_step_.Solve(equations_, mu_);
+      if (step == nullptr) continue;
       for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        candidate_[i] = parameters_[i] - step_[static_cast<Eigen::Index>(i)];
+        candidate_[i] = parameters_[i] - (*step)[static_cast<Eigen::Index>(i)];
       }
       if (problem_.SquaredError(candidate_) < equations_.squared_error) {
         parameters_.swap(candidate_);
@@ -92,9 +83,7 @@ class Minimiser {
   NormalEquations equations_;
   std::vector<double> parameters_;
   std::vector<double> candidate_;
-  Eigen::MatrixXd damped_;
-  Eigen::VectorXd step_;
-  Eigen::LLT<Eigen::MatrixXd> factor_;
+  DampedStep damped_step_;
   double mu_ = kFirstMu;
   const double count_;
   int failures_ = 0;
@@ -102,6 +91,15 @@ class Minimiser {
 };
 
 }  // namespace
+
+const Eigen::VectorXd* DampedStep::Solve(const NormalEquations& equations, double mu) {
+  damped_ = equations.matrix;
+  damped_.diagonal().array() += mu;
+  factor_.compute(damped_);
+  if (factor_.info() != Eigen::Success) return nullptr;
+  step_ = factor_.solve(equations.gradient);
+  return step_.allFinite() ? &step_ : nullptr;
+}
 
 absl::StatusOr<LevenbergMarquardtResult> MinimiseLevenbergMarquardt(
     const LeastSquaresProblem& problem, std::span<const double> start,

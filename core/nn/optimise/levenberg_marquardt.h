@@ -1,6 +1,7 @@
 // Levenberg-Marquardt least squares: W ← W − (JᵀJ + μI)⁻¹Jᵀe ([BEACON], section 5).
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <cstddef>
 #include <functional>
@@ -36,6 +37,25 @@ class LeastSquaresProblem {
   virtual double SquaredError(std::span<const double> parameters) const = 0;
 };
 
+// The usual damping: μ at the start, its factors after a step that lowered the error and after one that did
+// not, and where to give up.
+inline constexpr double kFirstMu = 1e-3;
+inline constexpr double kMuDecrease = 0.1;
+inline constexpr double kMuIncrease = 10.0;
+inline constexpr double kMaxMu = 1e10;
+
+// Solves (JᵀJ + μI) step = Jᵀe. Keeps its memory from call to call. One thread at a time.
+class DampedStep {
+ public:
+  // W − step is the next W. Null if the damped matrix is not positive definite.
+  const Eigen::VectorXd* Solve(const NormalEquations& equations, double mu);
+
+ private:
+  Eigen::MatrixXd damped_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+  Eigen::VectorXd step_;
+};
+
 struct LevenbergMarquardtOptions {
   double min_gradient = 1e-7;  // of the mean squared error: largest component of 2·Jᵀe / errors
   double min_mean_squared_error = 0.0;
@@ -44,9 +64,11 @@ struct LevenbergMarquardtOptions {
   // The error on held-out data for given parameters; the result is the parameters with the lowest one. Empty:
   // no validation.
   std::function<double(std::span<const double>)> validation;
+  // Asked before each epoch; true ends the training. Empty: never.
+  std::function<bool()> withdrawn;
 };
 
-enum class LevenbergMarquardtStop { kGradient, kTarget, kMuMax, kValidation, kEpochs };
+enum class LevenbergMarquardtStop { kGradient, kTarget, kMuMax, kValidation, kEpochs, kWithdrawn };
 
 struct LevenbergMarquardtResult {
   std::vector<double> parameters;
