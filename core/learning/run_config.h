@@ -25,15 +25,23 @@ enum class StrategyKind : std::uint8_t {
   kFedYogi,  // [Reddi21]
   kFedBuff,  // [Nguyen22]: FedAvg of a buffer of asynchronous updates
   kMedian,   // [Yin18]: coordinate-wise
-  kTrimmedMean,  // [Yin18]: coordinate-wise
-  kMultiKrum,    // [Blanchard17]
+  kTrimmedMean,         // [Yin18]: coordinate-wise
+  kMultiKrum,           // [Blanchard17]
   kLevenbergMarquardt,  // of beacon networks, from the sums of all boards
 };
 
 // As a run file has them, in the order of StrategyKind.
-inline constexpr std::array<std::string_view, 11> kStrategyNames = {
-    "fedavg",  "fedprox", "fedema", "fedavgm",      "fedadam",
-    "fedyogi", "fedbuff", "median", "trimmed_mean", "multi_krum", "levenberg_marquardt"};
+inline constexpr std::array<std::string_view, 11> kStrategyNames = {"fedavg",
+                                                                    "fedprox",
+                                                                    "fedema",
+                                                                    "fedavgm",
+                                                                    "fedadam",
+                                                                    "fedyogi",
+                                                                    "fedbuff",
+                                                                    "median",
+                                                                    "trimmed_mean",
+                                                                    "multi_krum",
+                                                                    "levenberg_marquardt"};
 
 constexpr std::string_view StrategyName(StrategyKind kind) {
   return kStrategyNames[static_cast<std::size_t>(kind)];

@@ -19,27 +19,31 @@ constexpr Convention kFederatedConventions[] = {
     {"layers", "3-10-tansig-2, weights [outputs, inputs + 1], the bias last"},
     {"normalisation", "(range - offset) * gain, m; position = centre + scale * output"},
     {"outputs", "x,y; m, site frame"},
-    {"second_order", "parameters = high + low; sums: 2017 numbers of seven digits of base 2048, from 2^-44 on"},
+    {"second_order",
+     "parameters = high + low; sums: 2017 numbers of seven digits of base 2048, from 2^-44 on"},
 };
 
 constexpr const char* kSumsName = "second_order.sums";
 
 template <class Network, class Visit>
 void VisitFederated(Network& network, Visit visit) {
-  constexpr std::uint64_t kInputs = BeaconNetwork::kInputs;
-  constexpr std::uint64_t kHidden = BeaconNetwork::kHidden;
-  constexpr std::uint64_t kOutputs = BeaconNetwork::kOutputs;
   const auto parameters = std::span(network.parameters);
-  visit("input.gain", Shape{kInputs}, std::span(network.input_gain_per_m));
-  visit("input.offset", Shape{kInputs}, std::span(network.input_offset_m));
-  visit("layer1.weight", Shape{kHidden, kInputs + 1}, parameters.first(BeaconNetwork::kLayer1));
-  visit("layer2.weight", Shape{kOutputs, kHidden + 1}, parameters.last(BeaconNetwork::kLayer2));
-  visit("output.centre", Shape{kOutputs}, std::span(network.output_centre_m));
+  visit("input.gain", Shape{BeaconNetwork::kInputs}, std::span(network.input_gain_per_m));
+  visit("input.offset", Shape{BeaconNetwork::kInputs}, std::span(network.input_offset_m));
+  visit("layer1.weight", Shape{BeaconNetwork::kHidden, BeaconNetwork::kInputs + 1},
+        parameters.first(BeaconNetwork::kLayer1));
+  visit("layer2.weight", Shape{BeaconNetwork::kOutputs, BeaconNetwork::kHidden + 1},
+        parameters.last(BeaconNetwork::kLayer2));
+  visit("output.centre", Shape{BeaconNetwork::kOutputs}, std::span(network.output_centre_m));
   visit("output.scale", Shape{1}, std::span(&network.output_scale_m, 1));
 }
 
-float HighOf(double value) { return static_cast<float>(value); }
-float LowOf(double value) { return static_cast<float>(value - static_cast<double>(HighOf(value))); }
+// Not inline: GCC 12 takes the rounding to float out of the last two elements of a loop that it vectorises,
+// and their low parts become 0.
+[[gnu::noinline]] float HighOf(double value) { return static_cast<float>(value); }
+[[gnu::noinline]] float LowOf(double value) {
+  return static_cast<float>(value - static_cast<double>(HighOf(value)));
+}
 
 }  // namespace
 
@@ -63,13 +67,12 @@ std::string EncodeFederatedBeacon(const FederatedBeacon& beacon) {
   const TensorWriter write{set};
   VisitFederated(beacon.network, write);
   if (beacon.second_order) {
-    constexpr std::uint64_t kParameters = BeaconNetwork::kParameters;
-    std::vector<float> high(kParameters);
-    std::vector<float> low(kParameters);
+    std::vector<float> high(BeaconNetwork::kParameters);
+    std::vector<float> low(BeaconNetwork::kParameters);
     std::ranges::transform(beacon.network.parameters, high.begin(), HighOf);
     std::ranges::transform(beacon.network.parameters, low.begin(), LowOf);
-    write("second_order.high", Shape{kParameters}, high);
-    write("second_order.low", Shape{kParameters}, low);
+    write("second_order.high", Shape{BeaconNetwork::kParameters}, high);
+    write("second_order.low", Shape{BeaconNetwork::kParameters}, low);
     write(kSumsName, Shape{kBeaconSums, kBeaconDigits}, std::vector<float>(kBeaconSumElements));
   }
   WriteMetadata(kFederatedConventions, beacon.network, set);
@@ -87,9 +90,9 @@ absl::StatusOr<FederatedBeacon> FederatedBeaconFromTensors(const parameters::Ten
   status.Update(ReadBeaconAnchorsAndTag(set, beacon.network));
   beacon.second_order = set.tensors.contains(kSumsName);
   if (beacon.second_order) {
-    constexpr std::uint64_t kParameters = BeaconNetwork::kParameters;
     std::vector<float> values;
-    for (const char* name : {"second_order.high", "second_order.low"}) read(name, Shape{kParameters}, values);
+    for (const char* name : {"second_order.high", "second_order.low"})
+      read(name, Shape{BeaconNetwork::kParameters}, values);
     read(kSumsName, Shape{kBeaconSums, kBeaconDigits}, values);
   }
   RETURN_IF_ERROR(status);

@@ -62,7 +62,8 @@ TEST(BeaconSumsTest, DigitsOfManyBoardsAddUp) {
 
 TEST(BeaconSumsTest, RefusesWhatItCannotSay) {
   std::vector<float> digits(kBeaconSumElements);
-  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e10}) {
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e10}) {
     BeaconSums sums = SomeSums(1, 1);
     sums.equations.gradient[3] = bad;
     EXPECT_EQ(PackBeaconSums(sums, digits).code(), absl::StatusCode::kOutOfRange) << bad;
@@ -94,7 +95,8 @@ TEST(FederatedBeaconTest, IsReadBackWithItsPlacesInTheFlatVector) {
     EXPECT_EQ(read->network.anchors, beacon.network.anchors);
     EXPECT_EQ(read->network.tag, 2);
     const std::vector<float> flat = parameters::DecodeFlatModel(file)->values;
-    ASSERT_EQ(flat.size(), second_order ? BeaconPlaces::kSecondOrderElements : BeaconPlaces::kFirstOrderElements);
+    ASSERT_EQ(flat.size(),
+              second_order ? BeaconPlaces::kSecondOrderElements : BeaconPlaces::kFirstOrderElements);
     const BeaconParameters parameters = ParametersAt(flat);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const double exact = beacon.network.parameters[i];
@@ -102,6 +104,15 @@ TEST(FederatedBeaconTest, IsReadBackWithItsPlacesInTheFlatVector) {
       EXPECT_NEAR(parameters[i], exact, std::fabs(exact) * (second_order ? 0x1p-48 : 0x1p-24));
     }
   }
+}
+
+TEST(FederatedBeaconTest, ParametersInTheFlatVectorHave48Bits) {
+  std::vector<float> flat(BeaconPlaces::kSecondOrderElements);
+  const BeaconParameters exact = StartBeacon(9, 12, {0, 0}, {8, 6}).parameters;
+  SetParametersAt(exact, flat);
+  const BeaconParameters read = ParametersAt(flat);
+  for (std::size_t i = 0; i < read.size(); ++i)
+    EXPECT_NEAR(read[i], exact[i], std::fabs(exact[i]) * 0x1p-48) << i;
 }
 
 TEST(FederatedBeaconTest, RefusesOtherTensors) {

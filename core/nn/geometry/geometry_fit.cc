@@ -12,7 +12,7 @@ namespace tributary::nn {
 namespace {
 
 constexpr int kReweightings = 6;
-constexpr double kFreedom = 4.0;  // of the Student-t distribution, as in FixOf
+constexpr double kFitFreedom = 4.0;  // of the Student-t distribution, as in FixOf
 constexpr double kStartDeviationM = 0.1;
 constexpr double kLeastDeviationM = 0.005;  // ranges are rounded to 1 cm or worse
 constexpr double kMedianToDeviation = 1.4826;
@@ -140,7 +140,8 @@ Eigen::VectorXd Solve(const Columns& columns, std::span<const Link> links, std::
   for (std::size_t l = 0; l < links.size(); ++l) {
     const double deviation = deviations[columns.Bias(links[l].anchor, links[l].tag)];
     const double scaled = residuals[l] / deviation;
-    const double weight = share * (kFreedom + 1.0) / (kFreedom + scaled * scaled) / (deviation * deviation);
+    const double weight =
+        share * (kFitFreedom + 1.0) / (kFitFreedom + scaled * scaled) / (deviation * deviation);
     const Row row = RowOf(columns, links[l]);
     for (std::size_t i = 0; i < row.size; ++i) {
       const auto at = static_cast<Eigen::Index>(row.column[i]);

@@ -27,7 +27,7 @@ constexpr Convention kGeometryConventions[] = {
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Geometry, class Visit>
-void VisitTensors(Geometry& geometry, std::uint64_t places, Visit visit) {
+void VisitGeometry(Geometry& geometry, std::uint64_t places, Visit visit) {
   const std::uint64_t anchors = geometry.anchors.size();
   const std::uint64_t tags = geometry.tags.size();
   visit("anchor.position", Shape{anchors, 3}, geometry.anchor_m);
@@ -87,7 +87,7 @@ bool RangeGeometry::HasHeading() const {
 
 std::string EncodeRangeGeometry(const RangeGeometry& geometry) {
   parameters::TensorSet set;
-  VisitTensors(geometry, geometry.place_m.size() / 2, TensorWriter{set});
+  VisitGeometry(geometry, geometry.place_m.size() / 2, TensorWriter{set});
   WriteMetadata(kGeometryConventions, geometry, set);
   set.metadata.emplace("anchors", absl::StrJoin(geometry.anchors, ","));
   set.metadata.emplace("tags", absl::StrJoin(geometry.tags, ","));
@@ -112,7 +112,7 @@ absl::StatusOr<RangeGeometry> DecodeRangeGeometry(std::string_view file) {
         absl::StrCat("reach.place is not there or has more than ", RangeGeometry::kMaxPlaces, " places"));
   }
   absl::Status status;
-  VisitTensors(geometry, place->second.shape[0], TensorReader{set, status});
+  VisitGeometry(geometry, place->second.shape[0], TensorReader{set, status});
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(CheckValues(geometry));
   return geometry;

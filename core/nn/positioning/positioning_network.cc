@@ -47,7 +47,7 @@ absl::StatusOr<PhaseAlignment> ReadAlignment(const parameters::TensorSet& set) {
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
-void VisitTensors(Network& network, Visit visit) {
+void VisitPositioning(Network& network, Visit visit) {
   visit("input.mean", Shape{kWidths[0]}, network.input_mean);
   visit("input.inverse_deviation", Shape{kWidths[0]}, network.input_inverse_deviation);
   for (std::size_t l = 0; l < network.weights.size(); ++l) {
@@ -64,7 +64,7 @@ void VisitTensors(Network& network, Visit visit) {
 
 std::string EncodePositioning(const PositioningNetwork& network) {
   parameters::TensorSet set;
-  VisitTensors(network, TensorWriter{set});
+  VisitPositioning(network, TensorWriter{set});
   WriteMetadata(kPositioningConventions, network, set);
   set.metadata.emplace(kNormalisation, kNormalisations[static_cast<std::size_t>(network.alignment)]);
   return parameters::EncodeSafetensors(set);
@@ -76,7 +76,7 @@ absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
   RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
   ASSIGN_OR_RETURN(network.alignment, ReadAlignment(set));
   absl::Status status;
-  VisitTensors(network, TensorReader{set, status});
+  VisitPositioning(network, TensorReader{set, status});
   RETURN_IF_ERROR(status);
   if (!(network.covariance_scale > 0)) {
     return absl::InvalidArgumentError("calibration.covariance_scale is not positive");
