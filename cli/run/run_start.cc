@@ -59,7 +59,7 @@ absl::StatusOr<std::string> ReadModel(const std::string& path, const learning::R
   RETURN_IF_ERROR(WithContext(path, parameters::DecodeFlatModel(file)).status());
   // The run's models would say that they are of the run that made this one.
   ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
-  RETURN_IF_ERROR(WithContext(path, learning::CheckTrainable(config.client, set)));
+  RETURN_IF_ERROR(WithContext(path, learning::CheckTrainable(config.client, set, config.strategy.kind)));
   exchange::RemoveDescription(set);
   return parameters::EncodeSafetensors(set);
 }

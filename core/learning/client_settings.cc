@@ -27,15 +27,15 @@ const FieldDescriptor* Field(int number) { return Settings::descriptor()->FindFi
 std::vector<ClientSetting> MakeTable() {
   return {
       {.field = Field(Settings::kWorkloadFieldNumber),
-       .choices = {kSelfSupervised, kExternal},
-       .help = "what nodes train; external: a program of yours beside each node; needs model"},
+       .choices = {kSelfSupervised, kExternal, kBeacon},
+       .help = "what nodes train; external: a program of yours beside each node; beacon: a network from ranges to a position; both need model"},
       {.field = Field(Settings::kTrainerFieldNumber),
        .workload = kExternal,
        .help = "the name that this program gives itself"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
-       .help = "steps of a node in a round"},
+       .help = "steps of a node in a round; beacon: epochs of Levenberg-Marquardt"},
       {.field = Field(Settings::kBatchFieldNumber),
        .limit = nn::kBatchLimit,
        .default_value = 32,

@@ -45,6 +45,7 @@ const ClientSetting& ClipNormSetting();
 // The workloads, as ClientSettings.workload and ParticipateRequest.workloads name them.
 inline constexpr std::string_view kSelfSupervised = "self_supervised";
 inline constexpr std::string_view kExternal = "external";
+inline constexpr std::string_view kBeacon = "beacon";
 
 // Every field at its default; no schedule, no clipping.
 v1::ClientSettings DefaultClientSettings();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "core/nn/beacon/beacon_sums.h"
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/privacy/secure_aggregation.h"
@@ -108,12 +109,35 @@ void CheckClient(const RunConfig& config, Faults& faults) {
   faults.Check(!external || !client.trainer().empty(), "client.trainer",
                "must name the nodes' program if the workload is external");
   const StrategyKind kind = config.strategy.kind;
-  faults.Check(!external || kind != StrategyKind::kFedEma, "strategy.kind",
-               "fedema mixes models in the node; the workload external cannot");
+  faults.Check(client.workload() == kSelfSupervised || kind != StrategyKind::kFedEma, "strategy.kind",
+               fmt::format("fedema mixes models in the node; the workload {} cannot", client.workload()));
+  faults.Check(client.workload() != kBeacon || kind != StrategyKind::kFedProx, "strategy.kind",
+               "fedprox adds to the loss in the node; the workload beacon cannot");
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0, "client.proximal_mu",
                "must be above 0 for the strategy fedprox");
   faults.Check(kind != StrategyKind::kFedEma || client.ema_lambda() > 0, "client.ema_lambda",
                "must be above 0 for the strategy fedema");
+}
+
+// Sums of all boards: nothing may scale, round or leave out a part.
+void CheckSecondOrder(const RunConfig& config, Faults& faults) {
+  if (config.strategy.kind != StrategyKind::kLevenbergMarquardt) return;
+  const v1::ClientSettings& client = config.client;
+  faults.Check(client.workload() == kBeacon, "client.workload", "must be beacon for levenberg_marquardt");
+  faults.Check(client.encoding() == v1::UPDATE_ENCODING_FLOAT32, "client.encoding",
+               "must be float32 for levenberg_marquardt");
+  faults.Check(client.clip_norm() == 0, "clip_norm", "must be 0 for levenberg_marquardt");
+  faults.Check(config.weighting == UpdateWeighting::kUniform, "weighting",
+               "must be uniform for levenberg_marquardt");
+  faults.Check(config.privacy.noise_multiplier == 0, "privacy.noise_multiplier",
+               "must be 0 for levenberg_marquardt");
+  faults.Check(config.sample_fraction == 1, "sample_fraction", "must be 1 for levenberg_marquardt");
+  faults.Check(config.quorum == config.max_nodes, "quorum",
+               "must be max_nodes for levenberg_marquardt: every board answers, or the round changes nothing");
+  faults.Check(config.max_nodes <= nn::kMaxBeaconBoards, "max_nodes",
+               fmt::format("must be at most {} for levenberg_marquardt", nn::kMaxBeaconBoards));
+  faults.Check(config.max_element >= nn::kMaxBeaconDigit, "max_element",
+               fmt::format("must be at least {} for levenberg_marquardt", nn::kMaxBeaconDigit));
 }
 
 bool Robust(StrategyKind kind) {
@@ -163,6 +187,7 @@ Faults FaultsOf(const RunConfig& config) {
                  "must be at least 2 * byzantine + 3 for multi_krum");
   }
   CheckPrivacy(config, faults);
+  CheckSecondOrder(config, faults);
   return faults;
 }
 

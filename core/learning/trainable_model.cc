@@ -5,11 +5,32 @@
 #include <string>
 
 #include "core/learning/client_settings.h"
+#include "core/nn/beacon/federated_beacon.h"
 #include "core/nn/encoder/encoder_file.h"
 
 namespace tributary::learning {
 
-absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model) {
+namespace {
+
+absl::Status CheckBeacon(const parameters::TensorSet& model, bool second_order) {
+  const absl::StatusOr<nn::FederatedBeacon> beacon = nn::FederatedBeaconFromTensors(model);
+  if (!beacon.ok()) {
+    return absl::InvalidArgumentError(fmt::format("the workload beacon needs a federated beacon: {}",
+                                                  std::string(beacon.status().message())));
+  }
+  if (beacon->second_order == second_order) return absl::OkStatus();
+  return absl::InvalidArgumentError(second_order
+                                        ? "the strategy levenberg_marquardt needs a second-order beacon"
+                                        : "a second-order beacon needs the strategy levenberg_marquardt");
+}
+
+}  // namespace
+
+absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model,
+                            StrategyKind strategy) {
+  if (client.workload() == kBeacon) {
+    return CheckBeacon(model, strategy == StrategyKind::kLevenbergMarquardt);
+  }
   if (client.workload() == kExternal) return absl::OkStatus();  // the user's own
   const auto format = model.metadata.find("format");
   if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();

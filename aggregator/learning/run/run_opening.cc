@@ -31,7 +31,7 @@ absl::StatusOr<parameters::FlatModel> DecodeGiven(std::string_view file) {
 absl::Status CheckGiven(const RunConfig& config, std::string_view file) {
   const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return absl::OkStatus();  // DecodeGiven refuses it
-  return WithContext("model", CheckTrainable(config.client, *set));
+  return WithContext("model", CheckTrainable(config.client, *set, config.strategy.kind));
 }
 
 // What the draw of a round's nodes is mixed with. Epsilon counts on nobody knowing who took part

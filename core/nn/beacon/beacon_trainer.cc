@@ -27,11 +27,6 @@ constexpr std::int64_t kHeldOutEvery = 5;  // blocks of time
 constexpr std::size_t kCalibrationFolds = 4;
 constexpr int kCalibrationRuns = 3;
 
-struct Patterns {
-  std::vector<BeaconInputs> inputs;
-  std::vector<BeaconOutputs> targets;
-};
-
 bool Finite(const BeaconExample& example) {
   const auto finite = [](double v) { return std::isfinite(v); };
   return std::ranges::all_of(example.ranges_m, finite) && std::ranges::all_of(example.position_m, finite);
@@ -60,15 +55,6 @@ void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& ne
   }
 }
 
-void Append(const BeaconNetwork& network, const BeaconExample& example, Patterns& patterns) {
-  patterns.inputs.push_back(NormaliseRanges(network, example.ranges_m));
-  BeaconOutputs target;
-  for (std::size_t o = 0; o < BeaconNetwork::kOutputs; ++o) {
-    target[o] = (example.position_m[o] - network.output_centre_m[o]) / network.output_scale_m;
-  }
-  patterns.targets.push_back(target);
-}
-
 std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
   NormalEquations equations(BeaconNetwork::kParameters);
   problem.Linearise(parameters, equations);
@@ -87,12 +73,12 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
                                   const BeaconTrainingOptions& options) {
   BeaconNetwork network;
   FitNormalisation(examples, network);
-  Patterns training;
-  Patterns held_out;
+  BeaconPatterns training;
+  BeaconPatterns held_out;
   for (const BeaconExample& example : examples) {
     const std::int64_t block = (example.unix_ns - examples.front().unix_ns) / options.block_ns;
     const bool hold = block % kHeldOutEvery == kHeldOutEvery - 1;
-    Append(network, example, hold ? held_out : training);
+    AddPattern(network, example, hold ? held_out : training);
   }
   if (training.inputs.size() < BeaconNetwork::kParameters ||
       held_out.inputs.size() < BeaconNetwork::kParameters) {
@@ -174,6 +160,15 @@ void MarkReach(std::span<const BeaconExample> examples, BeaconNetwork& network) 
 }
 
 }  // namespace
+
+void AddPattern(const BeaconNetwork& network, const BeaconExample& example, BeaconPatterns& patterns) {
+  patterns.inputs.push_back(NormaliseRanges(network, example.ranges_m));
+  BeaconOutputs target;
+  for (std::size_t o = 0; o < BeaconNetwork::kOutputs; ++o) {
+    target[o] = (example.position_m[o] - network.output_centre_m[o]) / network.output_scale_m;
+  }
+  patterns.targets.push_back(target);
+}
 
 std::array<double, BeaconNetwork::kParameters> RandomBeaconStart(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);

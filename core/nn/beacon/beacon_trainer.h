@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
@@ -20,6 +21,13 @@ struct BeaconExample {
   BeaconInputs ranges_m;
   BeaconOutputs position_m;
 };
+
+// Normalised.
+struct BeaconPatterns {
+  std::vector<BeaconInputs> inputs;
+  std::vector<BeaconOutputs> targets;
+};
+void AddPattern(const BeaconNetwork& network, const BeaconExample& example, BeaconPatterns& patterns);
 
 struct BeaconTrainingProgress {
   int run;  // from 1
