@@ -31,6 +31,7 @@ void AddTokenRevokeCommand(Commands& token);
 
 void AddTrainPositioningCommand(Commands& train);
 void AddTrainBeaconCommand(Commands& train);
+void AddTrainBeaconStartCommand(Commands& train);
 void AddTrainModulationCommand(Commands& train);
 void AddTrainSelfSupervisedCommand(Commands& train);
 

@@ -33,6 +33,7 @@ void AddCommands(Commands& program) {
   Commands train = program.Group("train", "Train a model");
   AddTrainPositioningCommand(train);
   AddTrainBeaconCommand(train);
+  AddTrainBeaconStartCommand(train);
   AddTrainModulationCommand(train);
   AddTrainSelfSupervisedCommand(train);
 

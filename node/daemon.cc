@@ -142,6 +142,8 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
   if (config_.federation->trainer) {
     trainer =
         std::make_unique<learner::ExternalTrainer>(*config_.federation->trainer, config_.node, metrics_);
+  } else if (config_.federation->beacon) {
+    trainer = std::make_unique<learner::BeaconTrainer>(*std::move(prepared.examples));
   } else {
     trainer = std::make_unique<learner::ImageTrainer>(*std::move(prepared.images), config_.node,
                                                       config_.federation->buffer);

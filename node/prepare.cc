@@ -113,6 +113,15 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
     }
   }
   if (!sound || federation.trainer) return;
+  if (federation.beacon) {
+    absl::StatusOr<learner::BeaconExamples> examples = learner::LoadExamples(*federation.beacon);
+    if (!examples.ok()) {
+      file.Fault("federation.beacon.ranges", std::string(examples.status().message()));
+    } else {
+      node.examples = *std::move(examples);
+    }
+    return;
+  }
   absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
   if (!images.ok()) {
     file.Fault("federation",

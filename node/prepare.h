@@ -22,7 +22,8 @@ struct PreparedNode {
   std::optional<config::LoadedTls> tls;
   std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
   std::vector<panel::PanelParts> panels;                    // in the same order
-  std::optional<images::ImageSet> images;                   // of config.federation, unless a program trains
+  std::optional<images::ImageSet> images;                   // of config.federation, if it has images
+  std::optional<learner::BeaconExamples> examples;          // of config.federation.beacon
   std::vector<std::string> remarks;                         // no faults, but worth a line at start
 };
 

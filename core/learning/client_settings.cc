@@ -28,7 +28,8 @@ std::vector<ClientSetting> MakeTable() {
   return {
       {.field = Field(Settings::kWorkloadFieldNumber),
        .choices = {kSelfSupervised, kExternal, kBeacon},
-       .help = "what nodes train; external: a program of yours beside each node; beacon: a network from ranges to a position; both need model"},
+       .help = "what nodes train; external: a program of yours beside each node; beacon: a network from "
+               "ranges to a position; both need model"},
       {.field = Field(Settings::kTrainerFieldNumber),
        .workload = kExternal,
        .help = "the name that this program gives itself"},

@@ -132,8 +132,9 @@ void CheckSecondOrder(const RunConfig& config, Faults& faults) {
   faults.Check(config.privacy.noise_multiplier == 0, "privacy.noise_multiplier",
                "must be 0 for levenberg_marquardt");
   faults.Check(config.sample_fraction == 1, "sample_fraction", "must be 1 for levenberg_marquardt");
-  faults.Check(config.quorum == config.max_nodes, "quorum",
-               "must be max_nodes for levenberg_marquardt: every board answers, or the round changes nothing");
+  faults.Check(
+      config.quorum == config.max_nodes, "quorum",
+      "must be max_nodes for levenberg_marquardt: every board answers, or the round changes nothing");
   faults.Check(config.max_nodes <= nn::kMaxBeaconBoards, "max_nodes",
                fmt::format("must be at most {} for levenberg_marquardt", nn::kMaxBeaconBoards));
   faults.Check(config.max_element >= nn::kMaxBeaconDigit, "max_element",

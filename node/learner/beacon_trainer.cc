@@ -18,7 +18,8 @@ namespace {
 using nn::BeaconPlaces;
 
 // A pattern as examples have it, normalised and in the planes of the problem.
-constexpr std::uint64_t kPatternBytes = 2 * sizeof(double) * (nn::BeaconNetwork::kInputs + nn::BeaconNetwork::kOutputs);
+constexpr std::uint64_t kPatternBytes =
+    2 * sizeof(double) * (nn::BeaconNetwork::kInputs + nn::BeaconNetwork::kOutputs);
 constexpr std::uint64_t kEquationsBytes = 1 << 17;  // a few matrices of 62 × 62
 
 absl::Status SendSums(const nn::BeaconProblem& problem, std::size_t patterns, std::span<const float> global,
@@ -53,10 +54,9 @@ absl::StatusOr<TrainingPlan> BeaconTrainer::Plan(const wire::TrainTask& /*task*/
   ASSIGN_OR_RETURN(nn::FederatedBeacon beacon, nn::FederatedBeaconFromTensors(model));
   network_ = std::move(beacon.network);
   if (network_.anchors != examples_.anchors || network_.tag != examples_.tag) {
-    return absl::FailedPreconditionError(
-        fmt::format("this node has ranges of the anchors {} to tag {}, the run trains {} to tag {}",
-                    fmt::join(examples_.anchors, ","), examples_.tag, fmt::join(network_.anchors, ","),
-                    network_.tag));
+    return absl::FailedPreconditionError(fmt::format(
+        "this node has ranges of the anchors {} to tag {}, the run trains {} to tag {}",
+        fmt::join(examples_.anchors, ","), examples_.tag, fmt::join(network_.anchors, ","), network_.tag));
   }
   return TrainingPlan{.bytes = kEquationsBytes + kPatternBytes * sample_count(),
                       .what = fmt::format("{} examples of a beacon", sample_count())};
@@ -75,8 +75,8 @@ absl::Status BeaconTrainer::Train(const wire::TrainTask& task, std::span<const f
   if (global.size() == BeaconPlaces::kSecondOrderElements) {
     return SendSums(problem, patterns.inputs.size(), global, update, metrics);
   }
-  return TrainEpochs(problem, static_cast<int>(task.train.settings().local_steps()), withdrawn, global, update,
-                     metrics);
+  return TrainEpochs(problem, static_cast<int>(task.train.settings().local_steps()), withdrawn, global,
+                     update, metrics);
 }
 
 }  // namespace tributary::learner

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -60,13 +61,48 @@ std::optional<ExternalTrainerOptions> ReadTrainer(const config::ConfigSection& f
   return trainer;
 }
 
+std::optional<BeaconSamplesConfig> ReadBeacon(const config::ConfigSection& federation) {
+  const config::ConfigSection section = federation.Section("beacon");
+  BeaconSamplesConfig beacon;
+  section.ReadFile("ranges", beacon.files.ranges,
+                   "CSV of recorded ranges to train on in runs of the workload beacon, instead of images");
+  section.ReadFile("truth", beacon.files.truth, "CSV of motion capture; required with ranges");
+  section.ReadFile("survey", beacon.files.survey,
+                   "TOML with the hall's anchors and tags; \"\": the example recordings' hall");
+  std::vector<std::int64_t> anchors(beacon.anchors.begin(), beacon.anchors.end());
+  section.Read("anchors", anchors, {0, scene::Survey::kMaxAnchors - 1}, "three, of the run's model");
+  section.Read("tag", beacon.tag, {0, scene::Survey::kMaxTags - 1}, "that is located");
+  section.Read("from", beacon.part.start, {0, 1}, "start of the part to train on, as a fraction of time");
+  section.Read("to", beacon.part.end, {0, 1}, "end of that part");
+  if (beacon.files.ranges.empty()) return std::nullopt;
+  if (beacon.files.truth.empty()) section.Fault("truth", "needed to train on ranges");
+  if (anchors.size() == beacon.anchors.size()) {
+    std::ranges::transform(anchors, beacon.anchors.begin(),
+                           [](std::int64_t anchor) { return static_cast<int>(anchor); });
+  }
+  std::ranges::sort(anchors);
+  if (anchors.size() != beacon.anchors.size() || std::ranges::adjacent_find(anchors) != anchors.end()) {
+    section.Fault("anchors", "expected three different ones");
+  }
+  if (!(beacon.part.start < beacon.part.end)) section.Fault("from", "must be below to");
+  for (const char* key : kKeysOfImages) {
+    if (federation.Has(key)) federation.Fault(key, "[federation.beacon] has its own samples");
+  }
+  return beacon;
+}
+
 }  // namespace
 
 FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
   config.trainer = ReadTrainer(section);
-  const auto unless_trainer = [&config](config::Help help) {
-    return config.trainer ? help : config::Required(help);
+  config.beacon = ReadBeacon(section);
+  if (config.trainer && config.beacon) {
+    section.Fault("beacon", "the program of [federation.trainer] has its own samples");
+  }
+  const bool without_images = config.trainer || config.beacon;
+  const auto unless_trainer = [without_images](config::Help help) {
+    return without_images ? help : config::Required(help);
   };
   images::ImageSplitOptions& split = config.split;
   config.aggregator = default_aggregator;
@@ -94,7 +130,7 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
                   fmt::format("expected less than shards = {}, found {}", split.nodes, config.shard));
   }
   std::error_code ignored;
-  if (config.trainer) config.images.clear();
+  if (without_images) config.images.clear();
   const bool labelled =
       drawn || !config.labels.empty() || std::filesystem::is_directory(config.images, ignored);
   if (split.kind != images::ImageSplit::kIid && !labelled) {
@@ -117,6 +153,24 @@ absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
   const auto parts = images::SplitImages(set.count(), set.labels, config.split);
   if (!parts.ok()) return WithContext(config.images, parts.status());
   return Part(set, (*parts)[config.shard]);
+}
+
+absl::StatusOr<BeaconExamples> LoadExamples(const BeaconSamplesConfig& config) {
+  ASSIGN_OR_RETURN(const auto recording, recordings::BeaconRecording::Load(config.files));
+  for (const int anchor : config.anchors) {
+    if (anchor >= recording.anchors()) {
+      return absl::InvalidArgumentError(
+          fmt::format("anchor {}: the survey has {}", anchor, recording.anchors()));
+    }
+  }
+  if (config.tag >= recording.tags()) {
+    return absl::InvalidArgumentError(fmt::format("tag {}: the survey has {}", config.tag, recording.tags()));
+  }
+  BeaconExamples examples{.anchors = config.anchors, .tag = config.tag, .examples = {}};
+  examples.examples = recording.Examples(config.anchors, config.tag, config.part);
+  if (!examples.examples.empty()) return examples;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: no row of the part has all ranges and a true position", config.files.ranges));
 }
 
 }  // namespace tributary::learner

@@ -1,6 +1,7 @@
 // [federation]: what a node learns from, and with whom.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,14 +10,25 @@
 #include "core/config/config.h"
 #include "core/images/image_set.h"
 #include "core/images/split.h"
+#include "core/recordings/beacon_recording.h"
+#include "node/learner/beacon_trainer.h"
 #include "node/learner/external_trainer.h"
 
 namespace tributary::learner {
+
+// Recorded ranges to train a beacon network on.
+struct BeaconSamplesConfig {
+  recordings::BeaconRecording::Files files;
+  std::array<int, nn::BeaconNetwork::kInputs> anchors = {1, 4, 6};
+  int tag = 0;
+  recordings::RecordingPart part;
+};
 
 struct FederationConfig {
   std::string aggregator;
   std::string run;                                // empty: the run that is active, or the next to start
   std::optional<ExternalTrainerOptions> trainer;  // what trains; none: the images below do
+  std::optional<BeaconSamplesConfig> beacon;      // what a beacon network trains on, instead of images
   std::string images;                             // an idx file, a folder of pictures, or "glyphs"
   std::string labels;                             // for splits by label; they stay here
   nn::ImageShape fitted = {28, 1};                // what the pictures of a folder become
@@ -34,5 +46,9 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
 // This node's part of the set, and nothing else of it. Errors: as ReadImageFiles and SplitImages, naming the
 // file.
 absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config);
+
+// Errors: as BeaconRecording::Load; InvalidArgument for an anchor or a tag that the survey lacks, and for a
+// part without a row that has all ranges and a true position.
+absl::StatusOr<BeaconExamples> LoadExamples(const BeaconSamplesConfig& config);
 
 }  // namespace tributary::learner

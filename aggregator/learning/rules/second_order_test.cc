@@ -176,7 +176,7 @@ TEST(SecondOrderTest, EachStepOfFourBoardsIsTheStepOfTheirUnion) {
   }
   RecordProperty("worst", fmt::format("{:.2e}", worst));
   EXPECT_GE(within, 9 * steps / 10) << within << " of " << steps << ", worst " << worst;
-RecordProperty("worst_by_order_alone", fmt::format("{:.2e}", worst_order));
+  RecordProperty("worst_by_order_alone", fmt::format("{:.2e}", worst_order));
   EXPECT_LE(worst, 2 * worst_order);
 }
 
