@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/federated_beacon.h"
 #include "core/runtime/printable.h"
