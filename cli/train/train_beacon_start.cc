@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -27,7 +25,6 @@ struct BeaconStartArguments {
   std::string out = "start.safetensors";
 };
 
-// The box around all anchors: no position lies outside, and no range is longer than its diagonal.
 absl::Status WriteBeaconStart(const BeaconStartArguments& arguments) {
   ASSIGN_OR_RETURN(const scene::Survey survey, survey::ReadSurvey(arguments.survey));
   ASSIGN_OR_RETURN(const auto anchors,
@@ -35,18 +32,8 @@ absl::Status WriteBeaconStart(const BeaconStartArguments& arguments) {
   ASSIGN_OR_RETURN(const auto tags,
                    ParseNumbers(absl::StrCat(arguments.tag), "tag", static_cast<int>(survey.tags_m.size())));
   RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.survey}));
-  scene::Point3 low = survey.anchors_m.front();
-  scene::Point3 high = low;
-  for (const scene::Point3& anchor : survey.anchors_m) {
-    for (std::size_t i = 0; i < anchor.size(); ++i) {
-      low[i] = std::min(low[i], anchor[i]);
-      high[i] = std::max(high[i], anchor[i]);
-    }
-  }
-  const double diagonal_m = std::hypot(high[0] - low[0], high[1] - low[1], high[2] - low[2]);
-  nn::FederatedBeacon beacon{
-      .network = nn::StartBeacon(arguments.seed, diagonal_m, {low[0], low[1]}, {high[0], high[1]}),
-      .second_order = arguments.second_order};
+  nn::FederatedBeacon beacon{.network = recordings::StartBeaconIn(survey, arguments.seed),
+                             .second_order = arguments.second_order};
   beacon.network.anchors = anchors;
   beacon.network.tag = arguments.tag;
   beacon.network.name = absl::StrCat("beacon-", absl::StrJoin(anchors, "-"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/nn/beacon/federated_beacon.h"
 #include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -107,6 +108,19 @@ std::vector<nn::BeaconExample> BeaconRecording::Examples(const std::array<int, 3
     examples.push_back(example);
   }
   return examples;
+}
+
+nn::BeaconNetwork StartBeaconIn(const scene::Survey& survey, std::uint64_t seed) {
+  scene::Point3 low = survey.anchors_m.front();
+  scene::Point3 high = low;
+  for (const scene::Point3& anchor : survey.anchors_m) {
+    for (std::size_t i = 0; i < anchor.size(); ++i) {
+      low[i] = std::min(low[i], anchor[i]);
+      high[i] = std::max(high[i], anchor[i]);
+    }
+  }
+  const double diagonal_m = std::hypot(high[0] - low[0], high[1] - low[1], high[2] - low[2]);
+  return nn::StartBeacon(seed, diagonal_m, {low[0], low[1]}, {high[0], high[1]});
 }
 
 }  // namespace tributary::recordings

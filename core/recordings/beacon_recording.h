@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,5 +71,9 @@ struct BeaconRecording {
   scene::RangeRecording ranges;
   scene::MotionCapture motion;
 };
+
+// An untrained network for the box around all anchors: no position lies outside it, and no range is longer
+// than its diagonal. The caller fills in anchors, tag and provenance.
+nn::BeaconNetwork StartBeaconIn(const scene::Survey& survey, std::uint64_t seed);
 
 }  // namespace tributary::recordings

@@ -14,7 +14,7 @@
 #include "node/learner/learner.h"
 #include "tests/integration/masked_run.h"
 
-namespace tributary::testing {
+namespace tributary::testing::second_order {
 namespace {
 
 constexpr int kBoards = 4;
@@ -135,4 +135,4 @@ TEST(SecondOrderRunTest, FedAvgOfBeaconsLowersTheError) {
 }
 
 }  // namespace
-}  // namespace tributary::testing
+}  // namespace tributary::testing::second_order
