@@ -23,7 +23,7 @@ struct Range {
   const char* what;
 };
 
-// Of the number at `position` of the command that begins with `word`.
+// The limits of the number at `position` of the command that begins with `word`.
 Range RangeOf(std::size_t position, Word word) {
   if (position == 0) return {-2, Word{kMostInputs}, "a command word"};
   if (word < 0) return {kLeastWeight, kMostWeight, "a weight"};

@@ -15,7 +15,7 @@
 namespace tributary::serial {
 
 // Names this protocol: what [BEACON] has, and refusals, time-outs and acknowledgements beside it.
-inline constexpr char kVersionReply[] = "tributary beacon 1";
+inline constexpr char kVersionReply[] = "beacon 1";
 
 // Lines without their end. Outputs: "y0,y1". Done: "ok", or "ok EPOCHS BEFORE AFTER taken|kept" after a
 // retraining. Refused: "error POSITION WHAT".

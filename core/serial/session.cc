@@ -7,6 +7,19 @@
 
 namespace tributary::serial {
 
+SessionCounters& SessionCounters::operator+=(const SessionCounters& other) {
+  computed_inputs += other.computed_inputs;
+  weight_updates += other.weight_updates;
+  retrainings += other.retrainings;
+  kept_weights += other.kept_weights;
+  noise += other.noise;
+  out_of_range += other.out_of_range;
+  timeouts += other.timeouts;
+  refused += other.refused;
+  ignored_bytes += other.ignored_bytes;
+  return *this;
+}
+
 void Session::Take(std::string_view bytes, std::int64_t now_ns, std::string& replies) {
   for (const char byte : bytes) {
     const auto parsed = parser_.Take(byte, now_ns);

@@ -21,6 +21,8 @@ struct SessionCounters {
   std::uint64_t timeouts = 0;        // commands that stopped in the middle
   std::uint64_t refused = 0;         // commands that the board could not do
   std::uint64_t ignored_bytes = 0;   // between a fault and the next command
+
+  SessionCounters& operator+=(const SessionCounters& other);
 };
 
 // Replies are those of [BEACON], which answers a computation alone, and refusals. A master that asks for the

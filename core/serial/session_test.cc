@@ -58,7 +58,7 @@ TEST_F(SessionTest, AnswersAComputationAloneAsTheReportHasIt) {
 }
 
 TEST_F(SessionTest, AcknowledgesToAMasterThatAskedForTheVersion) {
-  EXPECT_EQ(Said("?\n"), "tributary beacon 1\n");
+  EXPECT_EQ(Said("?\n"), "beacon 1\n");
   EXPECT_EQ(Said("0\n2\n1,2,3,4,5\n1,2,3,4,5\n"), "ok 7 0.50000 0.25000 taken\n");
   EXPECT_EQ(Said("-2\n0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"), "ok\n");
 }

@@ -10,6 +10,8 @@
 namespace tributary::workload {
 namespace {
 
+double ValueOf(serial::Word word) { return word / serial::kValueScale; }
+
 serial::Word WordOf(double value) {
   if (!std::isfinite(value)) return 0;
   const double words = std::round(value * serial::kValueScale);
@@ -18,14 +20,6 @@ serial::Word WordOf(double value) {
 }
 
 }  // namespace
-
-nn::BeaconInputs RangesOf(const nn::BeaconNetwork& network, const serial::Inputs& inputs) {
-  nn::BeaconInputs ranges_m;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    ranges_m[i] = inputs[i] / serial::kValueScale / network.input_gain_per_m[i] + network.input_offset_m[i];
-  }
-  return ranges_m;
-}
 
 BeaconBoard::BeaconBoard(accelerator::BeaconAccelerator& accelerator,
                          std::shared_ptr<nn::BeaconNetwork> network, double weight_step)
@@ -44,7 +38,10 @@ absl::Status BeaconBoard::Compute(std::span<const serial::Inputs> inputs,
                                   std::span<serial::Outputs> outputs) {
   features_.clear();
   for (const serial::Inputs& each : inputs) {
-    for (const double range_m : RangesOf(*network_, each)) features_.push_back(static_cast<float>(range_m));
+    nn::BeaconInputs normalised;
+    std::ranges::transform(each, normalised.begin(), ValueOf);
+    for (const double range_m : nn::RangesOf(*network_, normalised))
+      features_.push_back(static_cast<float>(range_m));
   }
   positions_.resize(inputs.size() * nn::BeaconNetwork::kOutputs);
   RETURN_IF_ERROR(accelerator_.Infer(features_, inputs.size(), positions_));
@@ -60,9 +57,8 @@ absl::Status BeaconBoard::Compute(std::span<const serial::Inputs> inputs,
 absl::StatusOr<serial::Retraining> BeaconBoard::Retrain(std::span<const serial::Sample> samples) {
   std::vector<nn::BeaconPattern> patterns(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const auto value = [](serial::Word word) { return word / serial::kValueScale; };
-    std::ranges::transform(samples[i].inputs, patterns[i].inputs.begin(), value);
-    std::ranges::transform(samples[i].targets, patterns[i].targets.begin(), value);
+    std::ranges::transform(samples[i].inputs, patterns[i].inputs.begin(), ValueOf);
+    std::ranges::transform(samples[i].targets, patterns[i].targets.begin(), ValueOf);
   }
   ASSIGN_OR_RETURN(network_->parameters, accelerator_.weights());
   ASSIGN_OR_RETURN(nn::BeaconRetraining done,

@@ -36,7 +36,4 @@ class BeaconBoard final : public serial::Board {
   std::vector<float> positions_;
 };
 
-// The ranges in m that inputs of the line stand for.
-nn::BeaconInputs RangesOf(const nn::BeaconNetwork& network, const serial::Inputs& inputs);
-
 }  // namespace tributary::workload

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "core/nn/beacon/beacon_network.h"
 #include "core/parameters/npy.h"
+#include "core/runtime/pseudo_terminal.h"
 #include "tests/integration/metrics_page.h"
 #include "tests/support/certificates.h"
 #include "tests/support/process.h"
@@ -135,6 +137,12 @@ class MetricsPageTest : public ::testing::Test {
           reporting("radio", "band") + "[[panel]]\nname = \"north\"\nworkload = \"modulation\"\n" +
               fmt::format("model = \"{}/models/modulation.safetensors\"\n", kSource) +
               "[panel.source]\nkind = \"generator\"\nrate_hz = 20.0\n");
+    Start("node", "board", {"[[panel]]", "kind = \"serial\""},
+          reporting("board", "hall") +
+              fmt::format(
+                  "[[panel]]\nname = \"line\"\nworkload = \"beacon\"\nmodel = \"{}\"\n[panel.source]\nkind = "
+                  "\"serial\"\ndevice = \"{}\"\n",
+                  folder_.Write("beacon.safetensors", nn::EncodeBeacon(Untrained())), line_.path));
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
@@ -164,6 +172,18 @@ class MetricsPageTest : public ::testing::Test {
     ASSERT_EQ(command.Wait(std::chrono::seconds(60)), 0) << command.Log();
   }
 
+  static nn::BeaconNetwork Untrained() {
+    nn::BeaconNetwork network;
+    network.input_gain_per_m = {1, 1, 1};
+    network.residual_deviation_m = 1;
+    network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
+    for (std::size_t i = 0; i < nn::BeaconNetwork::kParameters; ++i) {
+      network.parameter_factor[i * (nn::BeaconNetwork::kParameters + 1)] = 1;
+    }
+    network.anchors = {0, 1, 2};
+    return network;
+  }
+
   // One slot of zeros.
   std::string Recording() const {
     const std::vector<std::uint64_t> shape = {1, 1024};
@@ -188,6 +208,7 @@ class MetricsPageTest : public ::testing::Test {
                    std::chrono::seconds(60));
   }
 
+  const runtime::PseudoTerminal line_ = *runtime::OpenPseudoTerminal();
   ScratchFolder folder_;
   const int root_port_ = ReservePort();
   const int child_port_ = ReservePort();

@@ -44,14 +44,6 @@ void RoundWeights(std::span<double> parameters, double step) {
   }
 }
 
-BeaconInputs RangesOfInputs(const BeaconNetwork& network, const BeaconInputs& inputs) {
-  BeaconInputs ranges_m;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    ranges_m[i] = inputs[i] / network.input_gain_per_m[i] + network.input_offset_m[i];
-  }
-  return ranges_m;
-}
-
 }  // namespace
 
 absl::StatusOr<BeaconRetraining> RetrainBeacon(const BeaconNetwork& network,
@@ -91,7 +83,7 @@ absl::StatusOr<BeaconRetraining> RetrainBeacon(const BeaconNetwork& network,
   result.network.parameter_factor = FactorOfInverse(problem, result.network.parameters);
   std::vector<BeaconInputs> ranges_m(patterns.size());
   std::ranges::transform(patterns, ranges_m.begin(),
-                         [&](const BeaconPattern& each) { return RangesOfInputs(network, each.inputs); });
+                         [&](const BeaconPattern& each) { return RangesOf(network, each.inputs); });
   MarkReach(ranges_m, result.network);
   result.error_after = error;
   result.taken = true;
