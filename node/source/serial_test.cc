@@ -37,8 +37,8 @@ class SerialSourceTest : public ::testing::Test {
     std::filesystem::create_symlink(terminal_->path, link_);
     network_->input_offset_m = {3, 4, 5};
     network_->input_gain_per_m = {0.5, 0.25, 0.125};
-    auto source = CreateSerial({.panel = "north", .port = link_, .slot = {}}, std::make_unique<HalvingBoard>(),
-                               network_, clock_);
+    auto source = CreateSerial({.panel = "north", .port = link_, .slot = {}},
+                               std::make_unique<HalvingBoard>(), network_, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     source_ = *std::move(source);
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -64,7 +64,8 @@ class SerialSourceTest : public ::testing::Test {
     return said;
   }
 
-  const std::string link_ = OwnFolder() + "/tty." + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string link_ =
+      OwnFolder() + "/tty." + ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::optional<runtime::PseudoTerminal> terminal_ = *runtime::OpenPseudoTerminal();
   std::shared_ptr<nn::BeaconNetwork> network_ = std::make_shared<nn::BeaconNetwork>();
   runtime::SystemClock clock_;
@@ -88,7 +89,8 @@ TEST_F(SerialSourceTest, AnswersEveryCommandAndComputationsAreFrames) {
   EXPECT_EQ(Ask("-2\n13 " + Zeros(21), 1), "error 0 the board failed\n");
   EXPECT_EQ(Ask("0\n1\n1,2,3,4,5\n", 1), "ok 3 0.50000 0.25000 taken\n");
   EXPECT_EQ(Ask("1\n0,0,0\n", 1), "0,0\n");
-  EXPECT_EQ(Ask("3\n1,2", 1), "error 2 nothing for 1000 ms, 2 of 10 numbers are here\n") << "the last has no end yet";
+  EXPECT_EQ(Ask("3\n1,2", 1), "error 2 nothing for 1000 ms, 2 of 10 numbers are here\n")
+      << "the last has no end yet";
   EXPECT_EQ(Ask("1\n2,2,2\n", 1), "1,1\n");
   End();
 
@@ -121,8 +123,9 @@ TEST_F(SerialSourceTest, GoesOnWhenTheDeviceVanishesAndReturns) {
 
 TEST(SerialSourceFaultTest, SaysWhichDeviceCannotBeOpened) {
   const runtime::SystemClock clock;
-  const auto source = CreateSerial({.panel = "north", .port = "/nonexistent/tty", .slot = {}},
-                                   std::make_unique<HalvingBoard>(), std::make_shared<nn::BeaconNetwork>(), clock);
+  const auto source =
+      CreateSerial({.panel = "north", .port = "/nonexistent/tty", .slot = {}},
+                   std::make_unique<HalvingBoard>(), std::make_shared<nn::BeaconNetwork>(), clock);
   EXPECT_EQ(source.status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -25,8 +25,8 @@ class BeaconBoardTest : public ::testing::Test {
     network_->output_scale_m = 4;
     network_->residual_deviation_m = 0.3;
     network_->parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
-    auto accelerator = *accelerator::CreateAccelerator(
-        {.format = fpga::NumberFormat::kInt16, .max_batch = 16}, *network_);
+    auto accelerator =
+        *accelerator::CreateAccelerator({.format = fpga::NumberFormat::kInt16, .max_batch = 16}, *network_);
     board_ = std::make_unique<BeaconBoard>(*accelerator, network_, 1.0 / 256);
     workload_ = *CreateBeacon(std::move(accelerator), network_);
   }
@@ -47,7 +47,8 @@ class BeaconBoardTest : public ::testing::Test {
   double StatedDeviation() {
     source::SensorFrame frame;
     frame.subjects = {1};
-    for (const double range_m : nn::RangesOf(*network_, {})) frame.features.push_back(static_cast<float>(range_m));
+    for (const double range_m : nn::RangesOf(*network_, {}))
+      frame.features.push_back(static_cast<float>(range_m));
     estimate::TupleFrame tuples;
     EXPECT_TRUE(workload_->Run(frame, tuples).ok());
     EXPECT_EQ(tuples.cholesky.size(), 3u);
@@ -84,7 +85,9 @@ TEST_F(BeaconBoardTest, LearnsAndItsTuplesStateTheNewUncertainty) {
   std::normal_distribution<double> noise(0, 8);  // 1/1024
   for (serial::Sample& each : samples) {
     each.inputs = {Any() / 2, Any() / 2, Any() / 2};
-    const auto noisy = [&](double value) { return static_cast<serial::Word>(std::lround(value + noise(random_))); };
+    const auto noisy = [&](double value) {
+      return static_cast<serial::Word>(std::lround(value + noise(random_)));
+    };
     each.targets = {noisy(0.5 * each.inputs[0]), noisy(0.3 * each.inputs[1] - 0.2 * each.inputs[2])};
   }
   EXPECT_GE(StatedDeviation(), 0.29);
@@ -101,8 +104,10 @@ TEST_F(BeaconBoardTest, LearnsAndItsTuplesStateTheNewUncertainty) {
 
 TEST_F(BeaconBoardTest, KeepsItsWeightsIfSamplesCannotBeUsed) {
   const nn::BeaconNetwork before = *network_;
-  EXPECT_EQ(board_->Retrain(std::vector<serial::Sample>(10)).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(board_->Retrain(std::vector<serial::Sample>(100)).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(board_->Retrain(std::vector<serial::Sample>(10)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(board_->Retrain(std::vector<serial::Sample>(100)).status().code(),
+            absl::StatusCode::kInvalidArgument);
   ExpectTheModelOf(before);
 }
 
