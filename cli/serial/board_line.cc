@@ -24,10 +24,10 @@ absl::Status Refused(const serial::Refusal& refusal) {
 
 }  // namespace
 
-void AddLineOptions(Command& command, LineArguments& line) {
-  command.Text("--port", line.port, "FILE", "Serial line, as /dev/ttyUSB0")->required();
+CLI::Option* AddLineOptions(Command& command, LineArguments& line, const std::string& more) {
   command.Number("--baud", line.baud, "RATE", "Baud rate; 8 data bits, no parity, one stop bit",
                  {50, 4'000'000});
+  return command.Text("--port", line.port, "FILE", "Serial line, as /dev/ttyUSB0" + more)->required();
 }
 
 absl::StatusOr<std::unique_ptr<BoardLine>> BoardLine::Open(const LineArguments& arguments) {

@@ -20,8 +20,8 @@ struct LineArguments {
   std::uint32_t baud = runtime::kSerialBaud;
 };
 
-// --port, --baud.
-void AddLineOptions(Command& command, LineArguments& line);
+// --port, which is required, and --baud. `more`: what else to say of the port. Returns --port.
+CLI::Option* AddLineOptions(Command& command, LineArguments& line, const std::string& more = "");
 
 // One thread. A board that refuses a command, is silent for ten seconds or answers with something else is an
 // error.

@@ -11,20 +11,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
+#include "cli/evaluate/beacon_model.h"
 #include "cli/failure.h"
 #include "cli/serial/board_line.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_network.h"
-#include "core/runtime/file.h"
-#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "fpga/model/beacon_model.h"
 
 namespace tributary::cli {
 namespace {
-
-constexpr std::size_t kMaxLineModelBytes = 1 << 20;
 
 struct ComputeArguments {
   LineArguments line;
@@ -40,11 +37,6 @@ struct ModelArguments {
   std::size_t samples = 1'000;
   bool json = false;
 };
-
-absl::StatusOr<nn::BeaconNetwork> ReadBeacon(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path, kMaxLineModelBytes));
-  return WithContext(path, nn::DecodeBeacon(file));
-}
 
 absl::StatusOr<serial::Inputs> ParseInputs(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ',');
@@ -85,7 +77,7 @@ absl::Status ComputeOnBoard(const ComputeArguments& arguments) {
 }
 
 absl::Status SendWeights(const ModelArguments& arguments) {
-  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeacon(arguments.model));
+  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeaconNetwork(arguments.model));
   ASSIGN_OR_RETURN(const auto line, BoardLine::Open(arguments.line));
   const auto weights = fpga::BeaconModel(network).weights();
   const auto middle = weights.begin() + nn::BeaconNetwork::kLayer1;
@@ -116,7 +108,7 @@ absl::StatusOr<std::vector<Row>> RowsOf(const ModelArguments& arguments, const n
 }
 
 absl::Status ReplayToBoard(const ModelArguments& arguments) {
-  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeacon(arguments.model));
+  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeaconNetwork(arguments.model));
   ASSIGN_OR_RETURN(const std::vector<Row> rows, RowsOf(arguments, network));
   ASSIGN_OR_RETURN(const auto line, BoardLine::Open(arguments.line));
   const auto begin = std::chrono::steady_clock::now();
@@ -128,7 +120,7 @@ absl::Status ReplayToBoard(const ModelArguments& arguments) {
     ASSIGN_OR_RETURN(const std::vector<serial::Outputs> outputs, line->Compute(inputs));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const nn::BeaconOutputs position =
-          nn::PositionOf(network, {outputs[i][0] / serial::kValueScale, outputs[i][1] / serial::kValueScale});
+          nn::PositionOf(network, {serial::ValueOf(outputs[i][0]), serial::ValueOf(outputs[i][1])});
       const nn::BeaconOutputs& truth = rows[at + i].truth_m;
       error_m += std::hypot(position[0] - truth[0], position[1] - truth[1]);
     }
@@ -145,7 +137,7 @@ absl::Status ReplayToBoard(const ModelArguments& arguments) {
 }
 
 absl::Status RetrainBoard(const ModelArguments& arguments) {
-  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeacon(arguments.model));
+  ASSIGN_OR_RETURN(const nn::BeaconNetwork network, ReadBeaconNetwork(arguments.model));
   ASSIGN_OR_RETURN(const std::vector<Row> rows, RowsOf(arguments, network));
   serial::Retrain retrain;
   const std::size_t count = std::min(arguments.samples, rows.size());

@@ -1,6 +1,5 @@
 // `tributary serial serve`: a beacon board on this machine.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,18 +9,15 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/number_formats.h"
+#include "cli/evaluate/beacon_model.h"
+#include "cli/serial/board_line.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/file.h"
 #include "core/runtime/pseudo_terminal.h"
 #include "core/runtime/serial_port.h"
 #include "core/serial/session.h"
-#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "node/accelerator/create.h"
@@ -32,11 +28,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMaxBeaconModelBytes = 1 << 20;
-
 struct ServeArguments {
-  std::string port;
-  std::uint32_t baud = runtime::kSerialBaud;
+  LineArguments line;  // no port: a pseudo-terminal
   std::string model;
   fpga::NumberFormat format = fpga::NumberFormat::kInt16;
   bool json = false;
@@ -45,12 +38,6 @@ struct ServeArguments {
 std::atomic<bool> ends = false;
 
 void End(int) { ends = true; }
-
-// Without a line of its own: one end of a pseudo-terminal, whose other end the session reads.
-struct Line {
-  std::optional<runtime::PseudoTerminal> terminal;
-  std::unique_ptr<runtime::SerialPort> port;
-};
 
 void PrintCounters(const serial::SessionCounters& c, bool json) {
   if (json) {
@@ -75,8 +62,7 @@ void PrintCounters(const serial::SessionCounters& c, bool json) {
 }
 
 absl::Status ServeBoard(const ServeArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.model, kMaxBeaconModelBytes));
-  ASSIGN_OR_RETURN(nn::BeaconNetwork read, WithContext(arguments.model, nn::DecodeBeacon(file)));
+  ASSIGN_OR_RETURN(nn::BeaconNetwork read, ReadBeaconNetwork(arguments.model));
   const auto network = std::make_shared<nn::BeaconNetwork>(std::move(read));
   ASSIGN_OR_RETURN(const auto accelerator,
                    accelerator::CreateAccelerator(
@@ -86,7 +72,7 @@ absl::Status ServeBoard(const ServeArguments& arguments) {
   serial::Session session(board);
 
   std::optional<runtime::PseudoTerminal> terminal;
-  std::string path = arguments.port;
+  std::string path = arguments.line.port;
   if (path.empty()) {
     ASSIGN_OR_RETURN(terminal, runtime::OpenPseudoTerminal());
     path = terminal->path;
@@ -94,7 +80,7 @@ absl::Status ServeBoard(const ServeArguments& arguments) {
   // The session is at the terminal's master, programs at its device: a line that nobody has open is no error.
   std::unique_ptr<runtime::SerialPort> port;
   if (!terminal) {
-    ASSIGN_OR_RETURN(port, runtime::SerialPort::Open(path, arguments.baud));
+    ASSIGN_OR_RETURN(port, runtime::SerialPort::Open(path, arguments.line.baud));
   } else {
     ASSIGN_OR_RETURN(port, runtime::SerialPort::Adopt(terminal->master.Release(), path));
   }
@@ -124,10 +110,8 @@ absl::Status ServeBoard(const ServeArguments& arguments) {
 void AddSerialServeCommand(Commands& serial) {
   auto [command, arguments] =
       serial.Add<ServeArguments>("serve", "Be a beacon board: compute, take weights, learn", ServeBoard);
-  command.Text("--port", arguments.port, "FILE",
-               "Serial line, as /dev/ttyUSB0; without it a pseudo-terminal, whose name is printed");
-  command.Number("--baud", arguments.baud, "RATE", "Baud rate; 8 data bits, no parity, one stop bit",
-                 {50, 4'000'000});
+  AddLineOptions(command, arguments.line, "; without it a pseudo-terminal, whose name is printed")
+      ->required(false);
   command.Text("--model", arguments.model, "FILE", "Beacon network")->required();
   command.Choice("--format", arguments.format,
                  {{"int16", fpga::NumberFormat::kInt16}, {"float", fpga::NumberFormat::kFloat}},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -37,6 +38,15 @@ absl::Status OpenFault(const std::string& path, const error_code& error) {
 
 }  // namespace
 
+absl::Status CheckBaudRate(std::uint32_t baud) {
+  termios mode{};
+  error_code error;
+  serial_port::baud_rate(baud).store(mode, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("the baud rate {} is none of the system's, such as 9600 or 115200", baud));
+}
+
 struct SerialPort::Impl {
   // Runs what was started; cancels it after the timeout. The operation is over afterwards.
   bool Finish(std::chrono::milliseconds timeout) {
@@ -62,6 +72,7 @@ SerialPort::~SerialPort() = default;
 const std::string& SerialPort::path() const { return impl_->path; }
 
 absl::StatusOr<std::unique_ptr<SerialPort>> SerialPort::Open(const std::string& path, std::uint32_t baud) {
+  RETURN_IF_ERROR(CheckBaudRate(baud));
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   error_code error;

@@ -14,6 +14,9 @@ namespace tributary::runtime {
 
 inline constexpr std::uint32_t kSerialBaud = 115'200;
 
+// InvalidArgument for a rate that the system does not have. Needs no line.
+absl::Status CheckBaudRate(std::uint32_t baud);
+
 // Owned and called by one thread.
 class SerialPort {
  public:

@@ -67,7 +67,7 @@ TEST(SerialPortFaultTest, NamesWhatCannotBeOpened) {
               HasSubstr("no serial line"));
   const PseudoTerminal terminal = *OpenPseudoTerminal();
   EXPECT_THAT(std::string(SerialPort::Open(terminal.path, 115'201).status().message()),
-              HasSubstr("the baud rate 115201 is not one that the line has"));
+              HasSubstr("the baud rate 115201 is none of the system's"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using Word = std::int32_t;
 inline constexpr Word kLeastValue = -1024, kMostValue = 1023;
 inline constexpr Word kLeastWeight = -32768, kMostWeight = 32767;
 inline constexpr double kValueScale = 1024, kWeightScale = 256;
+constexpr double ValueOf(Word word) { return word / kValueScale; }
 
 using Inputs = std::array<Word, 3>;
 using Outputs = std::array<Word, 2>;

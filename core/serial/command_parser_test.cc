@@ -97,7 +97,7 @@ TEST_F(CommandParserTest, NamesThePositionOfWhatIsOutOfRange) {
 }
 
 TEST_F(CommandParserTest, RefusesIntegersBeyond32Bits) {
-  for (const std::string& number : {"99999999999", "2147483648", "-2147483649", "000000000000000000001"}) {
+  for (const std::string number : {"99999999999", "2147483648", "-2147483649", "000000000000000000001"}) {
     EXPECT_EQ(FaultOf(number + "\n").what, "a number of more than 32 bits") << number;
     now_ns_ += 200 * kMs;
   }

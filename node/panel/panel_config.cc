@@ -160,6 +160,9 @@ source::SerialSourceOptions ReadSerial(const config::ConfigSection& source, esti
   source.Read("device", serial.port,
               config::Required("serial line, as \"/dev/ttyUSB0\"; the node is its beacon board"));
   source.Read("baud", serial.baud, {50, 4'000'000}, "baud rate; 8 data bits, no parity, one stop bit");
+  if (const absl::Status rate = runtime::CheckBaudRate(serial.baud); !rate.ok()) {
+    source.Fault("baud", std::string(rate.message()));
+  }
   return serial;
 }
 

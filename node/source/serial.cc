@@ -107,8 +107,7 @@ class SerialSource final : public Source {
     for (const serial::Inputs& each : inputs) {
       frame.subjects.push_back(static_cast<std::uint32_t>(frame.subjects.size() + 1));
       nn::BeaconInputs normalised;
-      std::ranges::transform(each, normalised.begin(),
-                             [](serial::Word word) { return word / serial::kValueScale; });
+      std::ranges::transform(each, normalised.begin(), serial::ValueOf);
       for (const double range_m : nn::RangesOf(*network_, normalised)) {
         frame.features.push_back(static_cast<float>(range_m));
       }

@@ -10,8 +10,6 @@
 namespace tributary::workload {
 namespace {
 
-double ValueOf(serial::Word word) { return word / serial::kValueScale; }
-
 serial::Word WordOf(double value) {
   if (!std::isfinite(value)) return 0;
   const double words = std::round(value * serial::kValueScale);
@@ -39,7 +37,7 @@ absl::Status BeaconBoard::Compute(std::span<const serial::Inputs> inputs,
   features_.clear();
   for (const serial::Inputs& each : inputs) {
     nn::BeaconInputs normalised;
-    std::ranges::transform(each, normalised.begin(), ValueOf);
+    std::ranges::transform(each, normalised.begin(), serial::ValueOf);
     for (const double range_m : nn::RangesOf(*network_, normalised))
       features_.push_back(static_cast<float>(range_m));
   }
@@ -57,8 +55,8 @@ absl::Status BeaconBoard::Compute(std::span<const serial::Inputs> inputs,
 absl::StatusOr<serial::Retraining> BeaconBoard::Retrain(std::span<const serial::Sample> samples) {
   std::vector<nn::BeaconPattern> patterns(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    std::ranges::transform(samples[i].inputs, patterns[i].inputs.begin(), ValueOf);
-    std::ranges::transform(samples[i].targets, patterns[i].targets.begin(), ValueOf);
+    std::ranges::transform(samples[i].inputs, patterns[i].inputs.begin(), serial::ValueOf);
+    std::ranges::transform(samples[i].targets, patterns[i].targets.begin(), serial::ValueOf);
   }
   ASSIGN_OR_RETURN(network_->parameters, accelerator_.weights());
   ASSIGN_OR_RETURN(nn::BeaconRetraining done,

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/beacon/beacon_network.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/pseudo_terminal.h"
 #include "tests/integration/metrics_page.h"
+#include "tests/support/any_beacon.h"
 #include "tests/support/certificates.h"
 #include "tests/support/process.h"
 
@@ -142,7 +142,7 @@ class MetricsPageTest : public ::testing::Test {
               fmt::format(
                   "[[panel]]\nname = \"line\"\nworkload = \"beacon\"\nmodel = \"{}\"\n[panel.source]\nkind = "
                   "\"serial\"\ndevice = \"{}\"\n",
-                  folder_.Write("beacon.safetensors", nn::EncodeBeacon(Untrained())), line_.path));
+                  folder_.Write("beacon.safetensors", nn::EncodeBeacon(AnyBeacon())), line_.path));
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
@@ -170,18 +170,6 @@ class MetricsPageTest : public ::testing::Test {
                     {"run", "start", run, "--aggregator", "127.0.0.1:" + std::to_string(root_port_)},
                     folder_.Path("run.log"));
     ASSERT_EQ(command.Wait(std::chrono::seconds(60)), 0) << command.Log();
-  }
-
-  static nn::BeaconNetwork Untrained() {
-    nn::BeaconNetwork network;
-    network.input_gain_per_m = {1, 1, 1};
-    network.residual_deviation_m = 1;
-    network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
-    for (std::size_t i = 0; i < nn::BeaconNetwork::kParameters; ++i) {
-      network.parameter_factor[i * (nn::BeaconNetwork::kParameters + 1)] = 1;
-    }
-    network.anchors = {0, 1, 2};
-    return network;
   }
 
   // One slot of zeros.

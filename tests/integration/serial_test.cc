@@ -9,13 +9,13 @@
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "core/nn/beacon/beacon_network.h"
 #include "core/runtime/pseudo_terminal.h"
 #include "fpga/model/beacon_model.h"
+#include "tests/support/any_beacon.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {
@@ -24,24 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kLimit{60};
-
-nn::BeaconNetwork AnyBeacon() {
-  nn::BeaconNetwork network;
-  std::mt19937 random(1);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (double& each : network.parameters) each = uniform(random);
-  network.name = "any";
-  network.input_gain_per_m = {0.2, 0.2, 0.2};
-  network.input_offset_m = {5, 5, 5};
-  network.output_scale_m = 5;
-  network.residual_deviation_m = 0.1;
-  network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
-  for (std::size_t i = 0; i < nn::BeaconNetwork::kParameters; ++i) {
-    network.parameter_factor[i * (nn::BeaconNetwork::kParameters + 1)] = 0.1;
-  }
-  network.anchors = {1, 4, 6};
-  return network;
-}
 
 class SerialLineTest : public ::testing::Test {
  protected:
