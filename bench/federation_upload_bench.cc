@@ -94,7 +94,7 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   const std::string run = header.run();
   if (!learning::CheckMessage(header).ok()) Die("a wrong header");
   std::promise<learning::Coordinator::Began> began;
-  coordinator.BeginUpload(run, header,
+  coordinator.BeginUpload(run, /*owner=*/"bench", header,
                           [&](learning::Coordinator::Began result) { began.set_value(std::move(result)); });
   learning::Coordinator::Began result = began.get_future().get();
   if (const auto* answer = std::get_if<learning::Admission>(&result)) Die(answer->message);

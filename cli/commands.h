@@ -24,6 +24,8 @@ void AddRunShowCommand(Commands& run);
 void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
 
+void AddSerialServeCommand(Commands& serial);
+void AddSerialCommands(Commands& serial);
 void AddTokenCreateCommand(Commands& token);
 void AddTokenInviteCommand(Commands& token);
 void AddTokenListCommand(Commands& token);

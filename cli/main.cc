@@ -24,6 +24,10 @@ void AddCommands(Commands& program) {
   AddRunWatchCommand(run);
   AddRunControlCommands(run);
 
+  Commands serial = program.Group("serial", "Talk to a beacon board over a serial line, or be one");
+  AddSerialServeCommand(serial);
+  AddSerialCommands(serial);
+
   Commands token = program.Group("token", "Make, list and revoke bearer tokens for an aggregator's HTTP");
   AddTokenCreateCommand(token);
   AddTokenInviteCommand(token);

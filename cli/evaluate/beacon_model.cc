@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -13,6 +15,12 @@ absl::StatusOr<BeaconModel> DecodeBeaconModel(std::string_view file) {
   }
   ASSIGN_OR_RETURN(nn::BeaconNetwork network, nn::DecodeBeacon(file));
   return BeaconModel(std::move(network));
+}
+
+absl::StatusOr<nn::BeaconNetwork> ReadBeaconNetwork(const std::string& path) {
+  constexpr std::size_t kMaxBytes = 1 << 20;  // a network has 20 kB
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path, kMaxBytes));
+  return WithContext(path, nn::DecodeBeacon(file));
 }
 
 std::string EncodeBeaconModel(const BeaconModel& model) {

@@ -17,6 +17,8 @@ using BeaconModel = std::variant<nn::BeaconNetwork, nn::RangeGeometry>;
 
 // The file says which. Errors: as DecodeBeacon and DecodeRangeGeometry.
 absl::StatusOr<BeaconModel> DecodeBeaconModel(std::string_view file);
+// The file must hold a network. Errors: those of reading, of DecodeBeacon, naming the file.
+absl::StatusOr<nn::BeaconNetwork> ReadBeaconNetwork(const std::string& path);
 std::string EncodeBeaconModel(const BeaconModel& model);
 
 // "network" or "geometry".

@@ -68,13 +68,13 @@ RecordingPart UnseenPart(const RecordingPart& part) {
                                      : RecordingPart{.start = part.end, .end = 1.0};
 }
 
-struct Trained {
+struct TrainedBeacon {
   BeaconModel model;
   std::size_t examples;
 };
 
-absl::StatusOr<Trained> TrainNetwork(const TrainBeaconArguments& arguments,
-                                     const BeaconRecording& recording) {
+absl::StatusOr<TrainedBeacon> TrainNetwork(const TrainBeaconArguments& arguments,
+                                           const BeaconRecording& recording) {
   if (!arguments.tags.empty()) return UsageError("--tags is for --estimator geometry");
   ASSIGN_OR_RETURN(const auto anchors, ParseAnchors(arguments.anchors.empty() ? "1,4,6" : arguments.anchors,
                                                     recording.anchors()));
@@ -82,7 +82,7 @@ absl::StatusOr<Trained> TrainNetwork(const TrainBeaconArguments& arguments,
   ASSIGN_OR_RETURN(nn::BeaconNetwork network, TrainBeacon(examples, arguments.training));
   network.anchors = anchors;
   network.tag = arguments.tag;
-  return Trained{std::move(network), examples.size()};
+  return TrainedBeacon{std::move(network), examples.size()};
 }
 
 absl::StatusOr<std::vector<int>> NumbersOrAll(const std::string& text, const char* what, int count) {
@@ -92,14 +92,14 @@ absl::StatusOr<std::vector<int>> NumbersOrAll(const std::string& text, const cha
   return all;
 }
 
-absl::StatusOr<Trained> TrainGeometry(const TrainBeaconArguments& arguments,
-                                      const BeaconRecording& recording) {
+absl::StatusOr<TrainedBeacon> TrainGeometry(const TrainBeaconArguments& arguments,
+                                            const BeaconRecording& recording) {
   ASSIGN_OR_RETURN(const auto anchors, NumbersOrAll(arguments.anchors, "anchors", recording.anchors()));
   ASSIGN_OR_RETURN(const auto tags, NumbersOrAll(arguments.tags, "tags", recording.tags()));
   const nn::GeometrySurvey board = recording.SurveyOf(anchors, tags, arguments.tag);
   const auto examples = recording.Examples(board, arguments.part);
   ASSIGN_OR_RETURN(nn::RangeGeometry geometry, nn::TrainGeometry(examples, board, arguments.geometry));
-  return Trained{std::move(geometry), examples.size()};
+  return TrainedBeacon{std::move(geometry), examples.size()};
 }
 
 absl::Status Train(const TrainBeaconArguments& arguments) {
@@ -109,7 +109,7 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.files));
   ASSIGN_OR_RETURN(const auto tags, ParseNumbers(absl::StrCat(arguments.tag), "tag", recording.tags()));
   const bool geometry = arguments.estimator == Estimator::kGeometry;
-  ASSIGN_OR_RETURN(Trained trained,
+  ASSIGN_OR_RETURN(TrainedBeacon trained,
                    geometry ? TrainGeometry(arguments, recording) : TrainNetwork(arguments, recording));
   nn::Provenance& provenance = ProvenanceOf(trained.model);
   provenance.name = arguments.name.empty()

@@ -154,13 +154,6 @@ bool IsName(const ClientSetting& setting) {
   return setting.choices.empty() && setting.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
 }
 
-bool IsTrainerName(std::string_view name) {
-  constexpr std::size_t kMaxBytes = 64;
-  return name.size() <= kMaxBytes && std::ranges::all_of(name, [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-         });
-}
-
 // As protobuf's text format has the value.
 std::string TextOf(const Settings& settings, const FieldDescriptor& field) {
   std::string text;
@@ -193,7 +186,7 @@ void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& 
 void Check(const Settings& settings, const ClientSetting& setting, ClientLimits limits, Faults& faults) {
   const FieldDescriptor& field = *setting.field;
   if (IsName(setting)) {
-    return faults.Check(IsTrainerName(ChoiceOf(settings, field)), field.name(),
+    return faults.Check(IsPlainName(ChoiceOf(settings, field)), field.name(),
                         "must be at most 64 letters, digits, '-', '_' or '.'");
   }
   if (!IsNumber(field)) {
@@ -247,6 +240,13 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
 }
 
 }  // namespace
+
+bool IsPlainName(std::string_view name) {
+  constexpr std::size_t kMaxBytes = 64;
+  return name.size() <= kMaxBytes && std::ranges::all_of(name, [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+         });
+}
 
 std::span<const ClientSetting> ClientSettingTable() {
   static const std::vector<ClientSetting>& table = *new std::vector<ClientSetting>(MakeTable());

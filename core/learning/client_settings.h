@@ -47,6 +47,9 @@ inline constexpr std::string_view kSelfSupervised = "self_supervised";
 inline constexpr std::string_view kExternal = "external";
 inline constexpr std::string_view kBeacon = "beacon";
 
+// At most 64 letters, digits, '-', '_' and '.': what names runs and trainers may have.
+bool IsPlainName(std::string_view name);
+
 // Every field at its default; no schedule, no clipping.
 v1::ClientSettings DefaultClientSettings();
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "core/nn/beacon/beacon_sums.h"
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/encoder/training_limits.h"
@@ -17,13 +16,7 @@
 namespace tributary::learning {
 namespace {
 
-bool ValidName(std::string_view name) {
-  constexpr std::size_t kMaxLength = 64;
-  return !name.empty() && name.size() <= kMaxLength && name.front() != '.' &&
-         std::ranges::all_of(name, [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-         });
-}
+bool ValidName(std::string_view name) { return !name.empty() && name.front() != '.' && IsPlainName(name); }
 
 // Judges the numbers of the tables below.
 auto Judge(std::string_view section, Faults& faults) {

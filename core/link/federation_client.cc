@@ -258,6 +258,8 @@ void FederationClient::Participate(std::stop_token stop) {
     const std::int64_t began_ns = clock_.SteadyNs();
     const Declaration declaration = Declared();
     if (options_.awaits_samples && declaration.sample_count == 0) {
+      SetState(v1::PARENT_STATE_CONNECTING,
+               absl::UnavailableError("this node does not know yet what it learns from"));
       clock_.SleepFor(kLookNs, stop);
       continue;
     }

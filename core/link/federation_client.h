@@ -44,7 +44,7 @@ struct FederationClientOptions {
   std::string node;        // equals the certificate's name where TLS is on
   std::string run;         // empty: the run that is active, or the next to start
   std::string boot_id = wire::NewBootId();
-  std::vector<std::string> workloads;  // what it can train; empty: whatever a run asks for
+  std::vector<std::string> workloads = {};  // what it can train; empty: whatever a run asks for
   std::uint64_t sample_count = 0;   // what this node trains on: the weight of its updates; see SetSampleCount
   bool awaits_samples = false;      // takes no part while the sample count is 0
   bool secure_aggregation = false;  // can mask its updates

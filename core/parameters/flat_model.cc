@@ -17,6 +17,10 @@ static_assert(std::endian::native == std::endian::little, "files hold values as 
 
 absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file) {
   ASSIGN_OR_RETURN(TensorSet set, DecodeSafetensors(file));
+  return FlatModelOf(std::move(set));
+}
+
+absl::StatusOr<FlatModel> FlatModelOf(TensorSet set) {
   FlatModel model;
   ModelLayout& layout = model.layout;
   layout.schema_sha256 = SchemaIdentity(set);

@@ -31,6 +31,8 @@ struct FlatModel {
 // Errors: DataLoss for a file that is not safetensors, InvalidArgument for a model without elements, a tensor
 // that is not float32 (naming it) or a value that is not finite.
 absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file);
+// The same of its tensors, which it frees on the way: one more copy exists at a time.
+absl::StatusOr<FlatModel> FlatModelOf(TensorSet set);
 
 // Consecutive running statistics of batch norms: elements that are measured, not learned. They are averages
 // already: a server's momentum or adaptive step would overshoot them.

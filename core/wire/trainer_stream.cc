@@ -6,28 +6,20 @@
 #include <cmath>
 #include <cstring>
 
-#include "absl/strings/ascii.h"
+#include "core/learning/client_settings.h"
+#include "core/parameters/update_encoding.h"
 #include "core/status/macros.h"
 
 namespace tributary::wire {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-constexpr std::size_t kMaxTrainerName = 64;
-
 // Every target is little-endian.
 static_assert(sizeof(float) == 4);
-
-bool IsTrainerName(const std::string& name) {
-  return !name.empty() && name.size() <= kMaxTrainerName && std::ranges::all_of(name, [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-  });
-}
 
 }  // namespace
 
 absl::Status CheckDescription(const v1::DescribeTrainerResponse& said) {
-  if (!IsTrainerName(said.name())) {
+  if (said.name().empty() || !learning::IsPlainName(said.name())) {
     return absl::InvalidArgumentError("name must be 1 to 64 letters, digits, '-', '_' or '.'");
   }
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
@@ -58,7 +50,7 @@ v1::TrainerTask TrainerTaskToWire(const TrainTask& task, std::uint64_t seed,
 }
 
 v1::ParameterChunk ChunkToWire(std::span<const float> values, std::size_t offset) {
-  const std::size_t count = std::min(values.size() - offset, kChunkBytes / sizeof(float));
+  const std::size_t count = std::min(values.size() - offset, parameters::kMaxChunkBytes / sizeof(float));
   v1::ParameterChunk chunk;
   chunk.set_offset(offset);
   chunk.set_values(reinterpret_cast<const char*>(values.data() + offset), count * sizeof(float));
@@ -97,9 +89,10 @@ absl::Status TrainedParameters::TakeChunk(const v1::ParameterChunk& chunk) {
     return absl::InvalidArgumentError(
         fmt::format("a chunk at parameter {}, expected the one at {}", chunk.offset(), taken_));
   }
-  if (bytes == 0 || bytes % sizeof(float) != 0 || bytes > kChunkBytes) {
-    return absl::InvalidArgumentError(fmt::format(
-        "a chunk of {} bytes, expected whole float32 values, at most {} bytes", bytes, kChunkBytes));
+  if (bytes == 0 || bytes % sizeof(float) != 0 || bytes > parameters::kMaxChunkBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("a chunk of {} bytes, expected whole float32 values, at most {} bytes", bytes,
+                    parameters::kMaxChunkBytes));
   }
   const std::size_t count = bytes / sizeof(float);
   if (count > values_.size() - taken_) {

@@ -74,12 +74,7 @@ absl::StatusOr<TrainingPlan> ExternalTrainer::Plan(const wire::TrainTask& task,
         fmt::format("the program of this node trains {}, the run {}", name_, wire::PeerText(wanted)));
   }
   tensors_.clear();
-  for (const auto& [name, tensor] : model.tensors) {
-    if (tensor.type != parameters::ElementType::kFloat32) {
-      return absl::InvalidArgumentError(fmt::format("{} is not float32", wire::PeerText(name)));
-    }
-    tensors_.push_back({name, tensor.shape});
-  }
+  for (const auto& [name, tensor] : model.tensors) tensors_.push_back({name, tensor.shape});
   return TrainingPlan{.bytes = sizeof(float) * task.train.element_count() + kChunksUnderWay,
                       .what = fmt::format("an update of {} parameters", task.train.element_count())};
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
+#include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
@@ -43,27 +44,12 @@ absl::StatusOr<parameters::TensorSet> TensorsOf(const wire::TrainTask& task, std
   return set;
 }
 
-std::size_t ElementsOf(const parameters::TensorSet& set) {
-  std::size_t elements = 0;
-  for (const auto& [name, tensor] : set.tensors)
-    elements += parameters::ElementCount(tensor.shape).value_or(0);
-  return elements;
-}
-
-// As one vector. Errors: InvalidArgument for a tensor that is not float32, or another number of elements.
-absl::StatusOr<std::vector<float>> ParametersOf(const wire::TrainTask& task,
-                                                const parameters::TensorSet& set) {
-  if (const std::size_t held = ElementsOf(set); held != task.train.element_count()) {
-    return absl::InvalidArgumentError(
-        fmt::format("a model of {} parameters, the task says {}", held, task.train.element_count()));
-  }
-  std::vector<float> values;
-  values.reserve(task.train.element_count());
-  for (const auto& [name, tensor] : set.tensors) {
-    ASSIGN_OR_RETURN(const std::vector<float> part, parameters::FloatValues(name, tensor, tensor.shape));
-    values.insert(values.end(), part.begin(), part.end());
-  }
-  return values;
+// As one vector. Errors: those of FlatModelOf; InvalidArgument for another number of elements.
+absl::StatusOr<std::vector<float>> ParametersOf(const wire::TrainTask& task, parameters::TensorSet set) {
+  ASSIGN_OR_RETURN(parameters::FlatModel model, parameters::FlatModelOf(std::move(set)));
+  if (model.values.size() == task.train.element_count()) return std::move(model.values);
+  return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
+                                                model.values.size(), task.train.element_count()));
 }
 
 // `for_good`: every task of the run would be declined.
@@ -194,8 +180,7 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   decline = UnlessPlanned(plan.status());
   if (!plan.ok()) return plan.status();
   decline = Because(v1::DECLINE_REASON_MODEL, true);
-  ASSIGN_OR_RETURN(const std::vector<float> global, ParametersOf(task, set));
-  set = {};
+  ASSIGN_OR_RETURN(const std::vector<float> global, ParametersOf(task, std::move(set)));
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
   RETURN_IF_ERROR(Afford(RoundBytes(task, *plan, !options_.state_file.empty()), plan->what));
   decline = Because(v1::DECLINE_REASON_IMAGES, true);

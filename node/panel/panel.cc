@@ -42,7 +42,7 @@ Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const runtime:
       clock_(clock),
       sink_(sink),
       parts_(std::move(parts)) {
-  FollowUdp();
+  FollowAccounts();
   AddMetrics(metrics);
 }
 
@@ -64,12 +64,25 @@ std::optional<source::UdpCounters> Panel::udp_counters() const {
   return all += udp_->counters();
 }
 
-void Panel::FollowUdp() {
-  auto account = parts_.source->udp_account();
-  if (account == nullptr) return;
+std::optional<source::SerialCounters> Panel::serial_counters() const {
   const runtime::MutexLock lock(mutex_);
-  if (udp_ != nullptr) earlier_udp_ += udp_->counters();
-  udp_ = std::move(account);
+  if (serial_ == nullptr) return std::nullopt;
+  source::SerialCounters all = earlier_serial_;
+  return all += serial_->counters();
+}
+
+void Panel::FollowAccounts() {
+  auto udp = parts_.source->udp_account();
+  auto serial = parts_.source->serial_account();
+  const runtime::MutexLock lock(mutex_);
+  if (udp != nullptr) {
+    if (udp_ != nullptr) earlier_udp_ += udp_->counters();
+    udp_ = std::move(udp);
+  }
+  if (serial != nullptr) {
+    if (serial_ != nullptr) earlier_serial_ += serial_->counters();
+    serial_ = std::move(serial);
+  }
 }
 
 void Panel::AddMetrics(runtime::Metrics& metrics) {
@@ -79,6 +92,7 @@ void Panel::AddMetrics(runtime::Metrics& metrics) {
   metrics.AddCounts<DeviceCounters>(
       labels, [this] { return counters().device; }, kDeviceMetrics);
   if (udp_counters()) AddUdpMetrics(metrics, labels);
+  if (serial_counters()) AddSerialMetrics(metrics, labels);
   if (parts_.source->unusable_bursts()) AddBurstMetrics(metrics, labels);
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
@@ -95,6 +109,43 @@ void Panel::AddBurstMetrics(runtime::Metrics& metrics, const runtime::MetricLabe
                                "Bursts of I/Q samples left out, by reason.", with_reason,
                                [this, i] { return static_cast<double>(counters().unusable_bursts[i]); });
   }
+}
+
+void Panel::AddSerialMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
+  using Counts = serial::SessionCounters;
+  const auto read = [this] { return serial_counters().value_or(source::SerialCounters()).session; };
+  metrics.AddCounts<Counts>(
+      labels, read,
+      {{"tributary_serial_inputs_total", "Inputs that the line's master let the board compute.",
+        &Counts::computed_inputs},
+       {"tributary_serial_weight_updates_total", "Layers whose weights the master set.",
+        &Counts::weight_updates},
+       {"tributary_serial_retrainings_total", "Retrainings whose weights the board took.",
+        &Counts::retrainings},
+       {"tributary_serial_kept_weights_total", "Retrainings that were no better: the old weights stay.",
+        &Counts::kept_weights},
+       {"tributary_serial_ignored_bytes_total", "Bytes between a fault and the next command.",
+        &Counts::ignored_bytes}});
+  const auto refused = [&](const char* reason, std::uint64_t Counts::*count) {
+    runtime::MetricLabels with_reason = labels;
+    with_reason["reason"] = reason;
+    metrics.AddCounterCallback("tributary_serial_refused_commands_total",
+                               "Commands that were refused, by reason.", with_reason,
+                               [read, count] { return static_cast<double>(read().*count); });
+  };
+  refused("noise", &Counts::noise);
+  refused("out_of_range", &Counts::out_of_range);
+  refused("timeout", &Counts::timeouts);
+  refused("board", &Counts::refused);
+  const auto line = [&](const char* name, const char* help, std::uint64_t source::SerialCounters::*count) {
+    metrics.AddCounterCallback(name, help, labels, [this, count] {
+      return static_cast<double>(serial_counters().value_or(source::SerialCounters()).*count);
+    });
+  };
+  line("tributary_serial_lost_lines_total", "Times that the line's device vanished.",
+       &source::SerialCounters::lost_lines);
+  line("tributary_serial_unsent_replies_total", "Replies lost because the line took nothing for a second.",
+       &source::SerialCounters::unsent_replies);
 }
 
 void Panel::AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
@@ -154,7 +205,7 @@ void Panel::Run(std::stop_token stop) {
 
 absl::Status Panel::Reopen() {
   ASSIGN_OR_RETURN(parts_, open_());
-  FollowUdp();
+  FollowAccounts();
   if (counted_.device.runs > 0) ++counted_.device.reopened;
   return absl::OkStatus();
 }

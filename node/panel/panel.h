@@ -18,6 +18,7 @@
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
 #include "node/accelerator/accelerator.h"
+#include "node/source/serial.h"
 #include "node/source/source.h"
 #include "node/source/udp_account.h"
 #include "node/workload/workload.h"
@@ -99,6 +100,8 @@ class Panel {
   PanelCounters counters() const;
   // The counts of its datagrams, over all sources that it has opened; empty if its source takes none.
   std::optional<source::UdpCounters> udp_counters() const;
+  // The same of its serial line.
+  std::optional<source::SerialCounters> serial_counters() const;
 
   // From the end of a slot's capture to its offer. Call after Stop().
   const runtime::LatencyHistogram& latency() const { return latency_; }
@@ -107,10 +110,11 @@ class Panel {
   void AddMetrics(runtime::Metrics& metrics);
   void AddBurstMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
   void AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
+  void AddSerialMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
   void Run(std::stop_token stop);
   absl::Status Reopen();
-  // Adds the datagrams of the open source from now on.
-  void FollowUdp();
+  // Adds the datagrams, or the commands of the serial line, of the open source from now on.
+  void FollowAccounts();
   // Runs until the source or the workload fails.
   absl::Status Pump(const std::stop_token& stop);
   absl::Status Step(const std::stop_token& stop);
@@ -131,6 +135,8 @@ class Panel {
   PanelCounters published_ GUARDED_BY(mutex_);
   source::UdpCounters earlier_udp_ GUARDED_BY(mutex_);  // of sources that were replaced
   std::shared_ptr<const source::UdpAccount> udp_ GUARDED_BY(mutex_);
+  source::SerialCounters earlier_serial_ GUARDED_BY(mutex_);
+  std::shared_ptr<const source::SerialAccount> serial_ GUARDED_BY(mutex_);
 
   // The panel's thread.
   PanelParts parts_;

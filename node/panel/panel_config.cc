@@ -152,17 +152,32 @@ source::UdpSourceOptions ReadUdp(const config::ConfigSection& source, estimate::
   return udp;
 }
 
+source::SerialSourceOptions ReadSerial(const config::ConfigSection& source, estimate::SlotLength slot,
+                                       const std::string& panel) {
+  source::SerialSourceOptions serial;
+  serial.slot = slot;
+  serial.panel = panel;
+  source.Read("device", serial.port,
+              config::Required("serial line, as \"/dev/ttyUSB0\"; the node is its beacon board"));
+  source.Read("baud", serial.baud, {50, 4'000'000}, "baud rate; 8 data bits, no parity, one stop bit");
+  if (const absl::Status rate = runtime::CheckBaudRate(serial.baud); !rate.ok()) {
+    source.Fault("baud", std::string(rate.message()));
+  }
+  return serial;
+}
+
 SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength slot, PanelConfig& config) {
   const config::ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   std::string kind = "room";
-  source.Choose("kind", kind, {"room", "replay", "ranges", "udp", "generator", "sigmf"},
+  source.Choose("kind", kind, {"room", "replay", "ranges", "udp", "generator", "sigmf", "serial"},
                 "where its samples come from; generator and sigmf give bursts of I/Q");
   if (kind == "replay") return ReadReplay(source, slot);
   if (kind == "ranges") return ReadRanges(source, slot);
   if (kind == "udp") return ReadUdp(source, slot, config.name);
   if (kind == "generator") return ReadEmitters(source, slot, ReadRate(source, slot), kMaxSubjects);
   if (kind == "sigmf") return ReadSigmf(source, slot, ReadRate(source, slot));
+  if (kind == "serial") return ReadSerial(source, slot, config.name);
   return ReadRoom(source, panel, slot, config);
 }
 

@@ -12,6 +12,7 @@
 #include "node/source/ranges.h"
 #include "node/source/replay.h"
 #include "node/source/room_source.h"
+#include "node/source/serial.h"
 #include "node/source/udp.h"
 
 namespace tributary::panel {
@@ -34,8 +35,9 @@ struct RangesConfig {
 };
 
 // The source of the samples; one alternative per `kind`.
-using SourceConfig = std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig,
-                                  source::UdpSourceOptions, source::EmitterSourceOptions, SigmfConfig>;
+using SourceConfig =
+    std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig, source::UdpSourceOptions,
+                 source::EmitterSourceOptions, SigmfConfig, source::SerialSourceOptions>;
 
 // The keys about an accelerator that are common to [[panel]] and [fusion].
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section);

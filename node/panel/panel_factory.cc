@@ -15,6 +15,7 @@
 #include "core/survey/survey_file.h"
 #include "node/source/burst_guard.h"
 #include "node/source/burst_recording.h"
+#include "node/workload/beacon_board.h"
 
 namespace tributary::panel {
 namespace {
@@ -153,10 +154,16 @@ Opened MakeSource(const SigmfConfig& config, const Model& model, const runtime::
   return source::CreateReplay(*std::move(bursts), config.replay, clock);
 }
 
+// MakeSerialParts opens it.
+Opened MakeSource(const source::SerialSourceOptions&, const Model& model, const runtime::Clock&) {
+  if (std::holds_alternative<nn::BeaconNetwork>(model)) return nullptr;
+  return absl::InvalidArgumentError("kind: a serial line is for a beacon network");
+}
+
 Opened MakeSource(const PanelConfig& config, const Model& model, const runtime::Clock& clock) {
   Opened source =
       std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
-  if (!source.ok() || !TakesBursts(model)) return source;
+  if (!source.ok() || *source == nullptr || !TakesBursts(model)) return source;
   return source::GuardBursts(*std::move(source), config.name, clock);
 }
 
@@ -182,6 +189,21 @@ Made MakeWorkload(const PanelConfig& config, const nn::ModulationNetwork& networ
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
   return workload::CreateModulation(std::move(accelerator), nn::kModulationInput.size(),
                                     network.classes.size(), double{network.temperature});
+}
+
+// The line's master computes, sets weights and trains on the accelerator of the panel's workload.
+absl::StatusOr<PanelParts> MakeSerialParts(const PanelConfig& config, const nn::BeaconNetwork& model,
+                                           const runtime::Clock& clock) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, model));
+  const auto network = std::make_shared<nn::BeaconNetwork>(model);
+  const bool integer = config.accelerator.format == fpga::NumberFormat::kInt16;
+  auto board =
+      std::make_unique<workload::BeaconBoard>(*accelerator, network, integer ? 1 / serial::kWeightScale : 0);
+  PanelParts parts;
+  ASSIGN_OR_RETURN(parts.workload, workload::CreateBeacon(std::move(accelerator), network));
+  ASSIGN_OR_RETURN(parts.source, source::CreateSerial(std::get<source::SerialSourceOptions>(config.source),
+                                                      std::move(board), network, clock));
+  return parts;
 }
 
 Made MakeWorkload(const PanelConfig& config, const Model& model) {
@@ -233,6 +255,9 @@ Made PrepareWorkload(const PanelConfig& config, const Model& model) {
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PanelParts prepared,
                                      const runtime::Clock& clock) {
   const auto open = [&]() -> absl::Status {
+    if (std::holds_alternative<source::SerialSourceOptions>(config.source)) {
+      ASSIGN_OR_RETURN(prepared, MakeSerialParts(config, std::get<nn::BeaconNetwork>(model), clock));
+    }
     if (prepared.workload == nullptr) {
       ASSIGN_OR_RETURN(prepared.workload, MakeWorkload(config, model));
     }

@@ -15,6 +15,7 @@
 
 namespace tributary::source {
 
+class SerialAccount;
 class UdpAccount;
 
 // Bursts of samples that were not used, by radio::BurstFault.
@@ -43,6 +44,9 @@ class Source {
 
   // The account of its datagrams; null if it takes none.
   virtual std::shared_ptr<const UdpAccount> udp_account() const { return nullptr; }
+
+  // The account of its serial line; null if it has none.
+  virtual std::shared_ptr<const SerialAccount> serial_account() const { return nullptr; }
 
   // Since the start; none if the source gives no bursts.
   virtual std::optional<BurstCounts> unusable_bursts() const { return std::nullopt; }

@@ -110,12 +110,17 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(std::unique_ptr<Acce
 
 absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerator> accelerator,
                                                        const nn::BeaconNetwork& network) {
+  return CreateBeacon(std::move(accelerator), std::make_shared<const nn::BeaconNetwork>(network));
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerator> accelerator,
+                                                       std::shared_ptr<const nn::BeaconNetwork> network) {
   RETURN_IF_ERROR(
       CheckShape("beacon", *accelerator, nn::BeaconNetwork::kInputs, nn::BeaconNetwork::kOutputs));
   const auto position_of = [network](const float* features, const float* outputs) -> nn::GaussianPosition {
     nn::BeaconInputs ranges_m;
     std::copy_n(features, ranges_m.size(), ranges_m.begin());
-    return {{outputs[0], outputs[1]}, nn::BeaconCholesky(network, nn::NormaliseRanges(network, ranges_m))};
+    return {{outputs[0], outputs[1]}, nn::BeaconCholesky(*network, nn::NormaliseRanges(*network, ranges_m))};
   };
   return std::make_unique<PositionWorkload>(std::move(accelerator), position_of);
 }

@@ -57,6 +57,9 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(
 // InvalidArgument for an accelerator of another shape.
 absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerator::Accelerator> accelerator,
                                                        const nn::BeaconNetwork& network);
+// With a network that its owner may replace between two runs, as the panel's thread.
+absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerator::Accelerator> accelerator,
+                                                       std::shared_ptr<const nn::BeaconNetwork> network);
 
 // The same by geometry: the accelerator gives position and factor. Errors: InvalidArgument for an accelerator
 // of another shape.

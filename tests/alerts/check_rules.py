@@ -29,6 +29,8 @@ BY_DESIGN = {
     "tributary_learner_withdrawn_rounds_total": "the aggregator went on without the node",
     "tributary_learner_dropped_images_total": "the bounded buffer keeps the most novel images",
     "tributary_learner_declined_tasks_total": "TributaryTasksDeclined reads the aggregator's count",
+    "tributary_learner_trainer_failures_total": "tributary_learner_failed_rounds_total counts the round",
+    "tributary_serial_ignored_bytes_total": "the command before them is counted as refused",
     "tributary_leaf_missed_slots_total": "TributarySlotsIncomplete reads the slots, of all leaves",
     "tributary_tuples_redundant_total": "a larger contribution has them",
     "tributary_watch_skipped_slots_total": "readers choose their rate",

@@ -42,6 +42,19 @@ def tasks():
     }
 
 
+def serial_lines():
+    """The first byte is the pace."""
+    return {
+        "commands": b"\1?\n-1\n" + b"1 " * 40 + b"\n-2\n" + b"-5 " * 22 + b"\n0\n2\n1,2,3,4,5\n1,2,3,4,5\n2\n1,2,3\n4,5,6\n",
+        "faults": b"\1" + b"1\n1,2,5000\n\n\n1\n1,\x93,3\n\n\n16\n\n\n-\n\n\n99999999999\n\n\n1\n0,0,0\n",
+        "slow": b"\xff1\n1,2,3\n-2\n1 2",
+        "size_number": fill(b"1", b"\1"),
+        "size_noise": fill(b"\xfe", b"\1"),
+        "count_separators": fill(b"\n", b"\1"),
+        "count_samples": fill(b"1,2,3,4,5\n", b"\0000\n4096\n"),
+    }
+
+
 def answers_of_trainers():
     """Messages behind their lengths in two bytes."""
     def framed(message):

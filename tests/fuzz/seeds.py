@@ -13,7 +13,7 @@ import sys
 import zlib
 
 from seed_bytes import GROUPS, LONG, MAX_BYTES, bytes_of_any_kind, field, fill, gather, many, numbered
-from seed_messages import answers, answers_of_trainers, frames, onnx_files, tasks, updates
+from seed_messages import answers, answers_of_trainers, frames, onnx_files, serial_lines, tasks, updates
 
 SMALL_BYTES = 1 << 8
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -327,6 +327,7 @@ SEEDS = {
     "encoder_file_fuzz": model_files,
     "engine_fuzz": bytes_of_any_kind,
     "federation_task_fuzz": tasks,
+    "session_fuzz": serial_lines,
     "trainer_stream_fuzz": answers_of_trainers,
     "first_words_fuzz": lambda: {
         "hello": b"\x16\x03\x01\x02\x00" + bytes(512), "preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9),

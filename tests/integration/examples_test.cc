@@ -12,6 +12,7 @@
 #include "core/learning/run_config.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/parameters/npy.h"
+#include "tests/support/any_beacon.h"
 #include "tests/support/certificates.h"
 #include "tests/support/example_keys.h"
 #include "tests/support/process.h"
@@ -132,14 +133,7 @@ TEST_F(ExamplesTest, ANodeTakesWhatItsExampleHasCommentedOut) {
 }
 
 TEST_F(ExamplesTest, ANodeTakesRecordedRanges) {
-  nn::BeaconNetwork network;
-  network.name = "beacon";
-  network.version = "1";
-  network.anchors = {0, 1, 2};
-  network.input_gain_per_m.fill(1);
-  network.residual_deviation_m = 0.1;
-  network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
-  folder_.Write("north.safetensors", nn::EncodeBeacon(network));
+  folder_.Write("north.safetensors", nn::EncodeBeacon(AnyBeacon()));
   std::string line = "2022-08-15 9:42:24.766";
   for (int range = 0; range < 24; ++range) line += ",1.5";
   folder_.Write("ranges.csv", line + "\n");

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "core/parameters/npy.h"
+#include "core/runtime/pseudo_terminal.h"
 #include "tests/integration/metrics_page.h"
+#include "tests/support/any_beacon.h"
 #include "tests/support/certificates.h"
 #include "tests/support/process.h"
 
@@ -135,6 +137,12 @@ class MetricsPageTest : public ::testing::Test {
           reporting("radio", "band") + "[[panel]]\nname = \"north\"\nworkload = \"modulation\"\n" +
               fmt::format("model = \"{}/models/modulation.safetensors\"\n", kSource) +
               "[panel.source]\nkind = \"generator\"\nrate_hz = 20.0\n");
+    Start("node", "board", {"[[panel]]", "kind = \"serial\""},
+          reporting("board", "hall") +
+              fmt::format(
+                  "[[panel]]\nname = \"line\"\nworkload = \"beacon\"\nmodel = \"{}\"\n[panel.source]\nkind = "
+                  "\"serial\"\ndevice = \"{}\"\n",
+                  folder_.Write("beacon.safetensors", nn::EncodeBeacon(AnyBeacon())), line_.path));
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
@@ -188,6 +196,7 @@ class MetricsPageTest : public ::testing::Test {
                    std::chrono::seconds(60));
   }
 
+  const runtime::PseudoTerminal line_ = *runtime::OpenPseudoTerminal();
   ScratchFolder folder_;
   const int root_port_ = ReservePort();
   const int child_port_ = ReservePort();

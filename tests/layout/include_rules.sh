@@ -27,6 +27,7 @@ rules=(
   "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "fpga/model;$io|core/(config|estimate|http|learning|link|radio|recordings|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/;"
   "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/serial;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|radio|recordings|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/certificates;$grpc|$asio|$xrt|$sqlite|prometheus/|spdlog/|core/(estimate|http|images|learning|link|nn|parameters|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/learning;$services|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(estimate|http|images|link|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"

@@ -15,7 +15,8 @@ import tempfile
 SKIPPED = 77
 # Exposure by `systemd-analyze security`, 0 to 10. A network of its own, and threads that may
 # give way (setpriority), are all that the daemons keep.
-MOST_OPEN = {"tributary-node": 1.2, "tributary-aggregator": 1.2, "tributary-node with a board": 1.6}
+MOST_OPEN = {"tributary-node": 1.2, "tributary-aggregator": 1.2, "tributary-node with a board": 1.6,
+             "tributary-node with a serial line": 1.6}
 # The Debian 12 version judges by these; another version may weigh otherwise.
 VERSION = "systemd 252"
 
@@ -30,12 +31,12 @@ def exposure(unit):
     return float(found.group(1)) if found else f"not told: {said.stderr.strip()}"
 
 
-def with_board(folder, scratch):
-    unit = scratch / "tributary-node.service"
+def with_drop_in(folder, scratch, kind):
+    unit = scratch / kind / "tributary-node.service"
+    drop_in = scratch / kind / "tributary-node.service.d"
+    drop_in.mkdir(parents=True)
     shutil.copy(folder / "tributary-node.service", unit)
-    drop_in = scratch / "tributary-node.service.d"
-    drop_in.mkdir()
-    shutil.copy(folder / "tributary-node-board.conf", drop_in / "board.conf")
+    shutil.copy(folder / f"tributary-node-{kind}.conf", drop_in / f"{kind}.conf")
     return unit
 
 
@@ -73,7 +74,8 @@ def main():
             faults += exposure_faults({
                 "tributary-node": folder / "tributary-node.service",
                 "tributary-aggregator": folder / "tributary-aggregator.service",
-                "tributary-node with a board": with_board(folder, pathlib.Path(scratch)),
+                "tributary-node with a board": with_drop_in(folder, pathlib.Path(scratch), "board"),
+                "tributary-node with a serial line": with_drop_in(folder, pathlib.Path(scratch), "serial"),
             })
     for fault in faults:
         print(f"fault: {fault}")

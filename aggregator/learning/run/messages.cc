@@ -34,10 +34,10 @@ absl::Status CheckMessage(v1::UpdateHeader& header) {
   }
   v1::UpdateMetrics& metrics = *header.mutable_metrics();
   metrics.set_loss(Shown(metrics.loss()));
-  if (metrics.has_spread()) metrics.set_spread(Shown(metrics.spread()));
-  if (metrics.has_held_out_accuracy()) {
-    metrics.set_held_out_accuracy(std::clamp(Shown(metrics.held_out_accuracy()), 0.0, 1.0));
-  }
+  // What is no number was not measured.
+  if (!std::isfinite(metrics.spread())) metrics.clear_spread();
+  const double accuracy = metrics.held_out_accuracy();
+  if (!(accuracy >= 0 && accuracy <= 1)) metrics.clear_held_out_accuracy();
   metrics.set_seconds(Shown(metrics.seconds()));
   header.clear_run();
   header.clear_boot_id();

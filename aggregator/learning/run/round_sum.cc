@@ -60,13 +60,16 @@ absl::Status RoundSum::AddUpAgain(const parameters::FixedPoint& fixed_point,
 v1::UpdateHeader RoundSum::Said() const {
   v1::UpdateHeader all;
   v1::UpdateMetrics& metrics = *all.mutable_metrics();
-  double judged = 0;  // samples of the nodes that judged the model
+  double spread_of = 0, judged = 0;  // samples of the nodes that say each
   for (const KeptUpdate& each : updates_) {
     const v1::UpdateMetrics& its = each.header().metrics();
     const auto samples = static_cast<double>(each.header().sample_count());
     all.set_sample_count(all.sample_count() + each.header().sample_count());
     metrics.set_loss(metrics.loss() + samples * its.loss());
-    if (its.has_spread()) metrics.set_spread(metrics.spread() + samples * its.spread());
+    if (its.has_spread()) {
+      metrics.set_spread(metrics.spread() + samples * its.spread());
+      spread_of += samples;
+    }
     if (its.has_held_out_accuracy()) {
       metrics.set_held_out_accuracy(metrics.held_out_accuracy() + samples * its.held_out_accuracy());
       judged += samples;
@@ -76,7 +79,7 @@ v1::UpdateHeader RoundSum::Said() const {
   }
   if (all.sample_count() == 0) return all;
   metrics.set_loss(metrics.loss() / static_cast<double>(all.sample_count()));
-  if (metrics.has_spread()) metrics.set_spread(metrics.spread() / static_cast<double>(all.sample_count()));
+  if (spread_of > 0) metrics.set_spread(metrics.spread() / spread_of);
   if (judged > 0) metrics.set_held_out_accuracy(metrics.held_out_accuracy() / judged);
   return all;
 }

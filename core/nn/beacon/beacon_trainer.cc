@@ -1,6 +1,5 @@
 #include "core/nn/beacon/beacon_trainer.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,15 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/nn/beacon/beacon_problem.h"
+#include "core/nn/beacon/beacon_uncertainty.h"
 #include "core/nn/optimise/levenberg_marquardt.h"
 #include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
 
-// The weight decay in (JᵀJ)⁻¹. Parameters that the data leave open (a saturated neuron's) add no uncertainty,
-// but must not make the matrix singular.
-constexpr double kRidge = 1e-3;
 
 constexpr std::int64_t kHeldOutEvery = 5;  // blocks of time
 
@@ -53,19 +50,6 @@ void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& ne
     network.output_centre_m[o] = centre;
     network.output_scale_m = std::max(network.output_scale_m, half);
   }
-}
-
-std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
-  NormalEquations equations(BeaconNetwork::kParameters);
-  problem.Linearise(parameters, equations);
-  equations.matrix.diagonal().array() += kRidge;
-  const Eigen::Index size = equations.matrix.rows();
-  const Eigen::MatrixXd inverse = equations.matrix.llt().solve(Eigen::MatrixXd::Identity(size, size));
-  const Eigen::MatrixXd factor = inverse.llt().matrixL();
-  std::vector<double> rows(BeaconNetwork::kParameters * BeaconNetwork::kParameters);
-  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(rows.data(), size,
-                                                                                     size) = factor;
-  return rows;
 }
 
 // The best of several runs, without calibration; residual_deviation_m comes from the held-out blocks.
@@ -141,24 +125,6 @@ absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> exampl
   return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
 }
 
-// Triples that lie as far apart as possible, each the farthest from those before.
-void MarkReach(std::span<const BeaconExample> examples, BeaconNetwork& network) {
-  constexpr std::size_t kTriples = 64;
-  std::vector<double> nearest(examples.size(), std::numeric_limits<double>::infinity());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < std::min(kTriples, examples.size()); ++i) {
-    const BeaconInputs triple = examples[next].ranges_m;
-    network.reach_m.insert(network.reach_m.end(), triple.begin(), triple.end());
-    for (std::size_t k = 0; k < examples.size(); ++k) {
-      const BeaconInputs& other = examples[k].ranges_m;
-      nearest[k] =
-          std::min(nearest[k], std::hypot(other[0] - triple[0], other[1] - triple[1], other[2] - triple[2]));
-    }
-    next = static_cast<std::size_t>(std::ranges::max_element(nearest) - nearest.begin());
-  }
-  network.reach_radius_m = nearest[next];
-}
-
 }  // namespace
 
 void AddPattern(const BeaconNetwork& network, const BeaconExample& example, BeaconPatterns& patterns) {
@@ -185,7 +151,9 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
   if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
   ASSIGN_OR_RETURN(BeaconNetwork network, Fit(examples, options));
   ASSIGN_OR_RETURN(network.residual_deviation_m, CalibratedDeviation(examples, options));
-  MarkReach(examples, network);
+  std::vector<BeaconInputs> ranges_m(examples.size());
+  std::ranges::transform(examples, ranges_m.begin(), &BeaconExample::ranges_m);
+  MarkReach(ranges_m, network);
   return network;
 }
 

@@ -17,7 +17,7 @@ constexpr double kLongestTurnRad = 0.5;     // the same for the heading
 constexpr double kLeastDistanceM = 1e-2;    // an anchor's own position has no direction
 constexpr double kLeastPlaneM2 = 0.25;      // below an anchor the bearing turns faster than a step can follow
 constexpr double kLeastInformation = 1e-4;  // 1/m², 1/rad²: a deviation of 100 m says nothing
-constexpr double kFreedom = 4.0;            // of the Student-t distribution
+constexpr double kFixFreedom = 4.0;         // of the Student-t distribution
 constexpr int kHeadings = 4;                // starts: a quarter turn apart, no heading is further than 45°
 constexpr double kMostSquared = 25.0;       // one long echo, which hardly counts, must not widen the tuple
 constexpr double kReachM = 1.0;
@@ -60,10 +60,10 @@ Normal Linearise(const RangeGeometry& g, std::span<const double> ranges_m, const
       row[1] += turn * dx;
       if (with_heading) row[2] = row[1] * lever_x - row[0] * lever_y - extra.slope;
       const double weight =
-          (kFreedom + 1.0) / (kFreedom + scaled * scaled) / (g.deviation_m[link] * g.deviation_m[link]);
+          (kFixFreedom + 1.0) / (kFixFreedom + scaled * scaled) / (g.deviation_m[link] * g.deviation_m[link]);
       normal.information.noalias() += weight * row * row.transpose();
       normal.gradient.noalias() += weight * residual * row;
-      normal.cost += 0.5 * (kFreedom + 1.0) * std::log1p(scaled * scaled / kFreedom);
+      normal.cost += 0.5 * (kFixFreedom + 1.0) * std::log1p(scaled * scaled / kFixFreedom);
       normal.squared += std::min(scaled * scaled, kMostSquared);
       ++normal.ranges;
     }

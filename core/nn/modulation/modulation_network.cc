@@ -22,7 +22,7 @@ constexpr Convention kModulationConventions[] = {
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
-void VisitModulation(Network& network, Visit visit) {
+void VisitModulationTensors(Network& network, Visit visit) {
   const ParameterLayout layout(network.architecture->tensors());
   for (const parameters::TensorShape& tensor : layout.tensors()) {
     visit(tensor.name, tensor.shape, layout.Range(tensor.name).Of(std::span(network.parameters)));
@@ -60,7 +60,7 @@ absl::Status ReadClasses(const parameters::TensorSet& set, ModulationNetwork& ne
 
 std::string EncodeModulation(const ModulationNetwork& network) {
   parameters::TensorSet set;
-  VisitModulation(network, TensorWriter{set});
+  VisitModulationTensors(network, TensorWriter{set});
   WriteMetadata(kModulationConventions, network, set);
   set.metadata.emplace("network", network.architecture->name);
   set.metadata.emplace("classes", absl::StrJoin(network.classes, ","));
@@ -75,7 +75,7 @@ absl::StatusOr<ModulationNetwork> DecodeModulation(std::string_view file) {
   RETURN_IF_ERROR(ReadClasses(set, network));
   absl::Status status;
   std::size_t tensors = 0;
-  VisitModulation(network, [&](const std::string& name, const Shape& shape, auto&& values) {
+  VisitModulationTensors(network, [&](const std::string& name, const Shape& shape, auto&& values) {
     TensorReader{set, status}(name, shape, values);
     ++tensors;
   });
