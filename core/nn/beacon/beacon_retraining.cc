@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/nn/beacon/beacon_problem.h"
+#include "core/nn/beacon/beacon_trainer.h"
 #include "core/nn/beacon/beacon_uncertainty.h"
 #include "core/nn/optimise/levenberg_marquardt.h"
 #include "core/status/macros.h"
