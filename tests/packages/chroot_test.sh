@@ -123,8 +123,11 @@ done
 for file in /etc/tributary/aggregator.toml /usr/share/doc/tributary-aggregator/examples/aggregator.toml; do
   expect_status 0 in_root tributary-aggregator --config "$file" --check
 done
+expect_status 0 in_root tributary train beacon-start --second-order --out /tmp/start.safetensors
 for file in "$root"/usr/share/doc/tributary/examples/runs/*.toml; do
-  expect_status 0 in_root tributary run start "${file#"$root"}" --check
+  model=()
+  [ "$(basename "$file")" != levenberg_marquardt.toml ] || model=(--model /tmp/start.safetensors)
+  expect_status 0 in_root tributary run start "${file#"$root"}" --check "${model[@]}"
 done
 
 step "the first fused position"

@@ -28,7 +28,7 @@ class Commands:
         text = (self.help(words) or "").split("\nSubcommands:", 1)
         if len(text) < 2:
             return ()
-        return tuple(re.findall(r"^  ([a-z_]+)(?: .*)?$", text[1].split("\n\n", 1)[0], re.M))
+        return tuple(re.findall(r"^  ([a-z_-]+)(?: .*)?$", text[1].split("\n\n", 1)[0], re.M))
 
     @functools.lru_cache(maxsize=None)
     def options(self, words):

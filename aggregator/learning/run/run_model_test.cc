@@ -30,7 +30,7 @@ TEST(RunModelTest, WhereNoStateWasKeptTheStrategyIsANewOne) {
   RunModel restarted(options, initial);
   ASSERT_TRUE(restarted.LoadStrategyState(**store, {}).ok());
   const std::vector<float> delta = {0.5f, -0.25f, 0};
-  ASSERT_TRUE(uninterrupted.Step(delta).ok() && restarted.Step(delta).ok());
+  ASSERT_TRUE(uninterrupted.Step(delta, 1).ok() && restarted.Step(delta, 1).ok());
   EXPECT_EQ(restarted.Identity(), uninterrupted.Identity());
   std::filesystem::remove_all(folder);
 }
@@ -66,7 +66,7 @@ class ReleasedModelTest : public ::testing::Test {
 
 TEST_F(ReleasedModelTest, IsTheSameWhenItIsLoadedAgain) {
   const std::vector<float> delta = {0.5f, -0.25f, 0};
-  ASSERT_TRUE(model_->Step(delta).ok());
+  ASSERT_TRUE(model_->Step(delta, 1).ok());
   const parameters::Sha256 before = model_->Identity();
   absl::StatusOr<WrittenModel> written = model_->Write(*store_, "r", 1, before, 0);
   ASSERT_TRUE(written.ok()) << written.status();

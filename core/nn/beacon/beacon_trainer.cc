@@ -15,7 +15,6 @@
 namespace tributary::nn {
 namespace {
 
-
 constexpr std::int64_t kHeldOutEvery = 5;  // blocks of time
 
 // Contiguous parts of the examples for the fit of s. Each part is estimated by a network trained on the
