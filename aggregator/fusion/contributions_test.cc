@@ -94,7 +94,7 @@ TEST_F(ContributionsTest, SaysWhichTupleTheGateLeftOut) {
   site_.tuning.gate_probability = 0.999;
   Start();
   ASSERT_TRUE(engine_->Explain(1).ok());
-  for (const std::string& source : {"north", "east", "south"}) Offer(source, Frame(kEpoch, {1}));
+  for (const char* source : {"north", "east", "south"}) Offer(source, Frame(kEpoch, {1}));
   Offer("west", Frame(kEpoch, {9}));
   ASSERT_EQ(out_.size(), 1u);
   ASSERT_EQ(out_.gated.size(), 1u);
@@ -112,7 +112,7 @@ TEST_F(ContributionsTest, SaysWhichTupleIsInALargerOne) {
   Join("north", {"north"});
   Join("rest", {"south", "west"});
   ASSERT_TRUE(engine_->Explain(1).ok());
-  for (const std::string& source : {"north", "both", "rest"}) Offer(source, Frame(kEpoch, {1}));
+  for (const char* source : {"north", "both", "rest"}) Offer(source, Frame(kEpoch, {1}));
   ASSERT_EQ(out_.size(), 1u);
   ASSERT_NE(Said(1), nullptr);
   EXPECT_EQ(Of(1, "north")->fate, TupleFate::kRedundant);
@@ -124,7 +124,9 @@ TEST_F(ContributionsTest, AskingChangesNoEstimateAndNoMeasure) {
   site_.tuning.gate_probability = 0.9;
   const auto run = [this](bool asked) {
     Start();
-    if (asked) EXPECT_TRUE(engine_->Explain(1).ok());
+    if (asked) {
+      EXPECT_TRUE(engine_->Explain(1).ok());
+    }
     for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 5; ++epoch) {
       out_.Clear();
       float x = 1;

@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,40 +32,46 @@ constexpr int kLooks = 100;
 constexpr std::size_t kOpenAtOnce = 512;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
-// The files that parts stand in, and up to where; in the order of their names.
-std::map<std::string, std::uint64_t> FilesOf(const std::vector<FileFacts>& parts) {
-  std::map<std::string, std::uint64_t> files;
+// "models/…" or "submissions/…": a backup may come from anywhere.
+absl::Status CheckName(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string_view folder = std::string_view(name).substr(0, slash);
+  const std::string_view file = slash == std::string::npos ? "" : std::string_view(name).substr(slash + 1);
+  const bool known = folder == kModels || folder == kSubmissions;
+  if (known && !file.empty() && file.find('/') == std::string_view::npos && file != "." && file != "..") {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(fmt::format("\"{}\": is no name of a store's file", runtime::Printable(name)));
+}
+
+// Bytes of each file that the database names, by name.
+using FileSizes = std::map<std::string, std::uint64_t>;
+
+// The files that parts stand in, and up to where.
+absl::StatusOr<FileSizes> FilesOf(const std::vector<FileFacts>& parts) {
+  FileSizes files;
   for (const FileFacts& part : parts) {
+    RETURN_IF_ERROR(CheckName(part.name));
     std::uint64_t& end = files[part.name];
     end = std::max(end, part.offset + part.bytes);
   }
   return files;
 }
 
-// A file of the store and how many of its bytes the database names. An open one stays readable when a round
-// removes it.
-struct NamedFile {
-  std::string name;
-  std::uint64_t bytes = 0;
-  Descriptor descriptor{-1};
-};
-
-// False: the file has gone.
-absl::StatusOr<bool> Open(const std::string& from, NamedFile& file) {
-  const std::string path = from + "/" + file.name;
-  file.descriptor = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.descriptor.open()) return true;
-  if (errno == ENOENT) return false;
+// None: the file has gone.
+absl::StatusOr<Descriptor> Open(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.open() || errno == ENOENT) return file;
   return absl::ErrnoToStatus(errno, path + ": cannot open");
 }
 
-absl::Status Copy(const std::string& from, const NamedFile& file, const std::string& to) {
-  const std::string path = from + "/" + file.name;
-  ASSIGN_OR_RETURN(DurableFile copy, DurableFile::Create(to, file.name, {}));
-  std::string piece(std::min<std::uint64_t>(file.bytes, kPieceBytes), '\0');
-  for (std::uint64_t left = file.bytes; left > 0;) {
-    const ssize_t got =
-        read(file.descriptor.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
+// Copies the first `bytes` of an open file to `to`/`name`.
+absl::Status Copy(const Descriptor& file, const std::string& path, std::uint64_t bytes, const std::string& to,
+                  const std::string& name) {
+  ASSIGN_OR_RETURN(DurableFile copy, DurableFile::Create(to, name, {}));
+  std::string piece(std::min<std::uint64_t>(bytes, kPieceBytes), '\0');
+  for (std::uint64_t left = bytes; left > 0;) {
+    const ssize_t got = read(file.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
     if (got < 0) return absl::ErrnoToStatus(errno, path + ": cannot read");
     if (got == 0) return absl::DataLossError(path + ": is shorter than the store says");
     RETURN_IF_ERROR(copy.Append({piece.data(), static_cast<std::size_t>(got)}));
@@ -105,6 +109,7 @@ class StoreCopy {
     }
     ASSIGN_OR_RETURN(Database source, Database::OpenToCopy(fmt::format("{}/{}", from_, kDatabase)));
     for (int look = 0; look < kLooks; ++look) {
+      RETURN_IF_ERROR(Look(source));
       RETURN_IF_ERROR(CopyDatabase(source));
       ASSIGN_OR_RETURN(const bool complete, CopyFiles());
       if (!complete) continue;
@@ -120,14 +125,39 @@ class StoreCopy {
  private:
   std::string Part(std::string_view name) const { return fmt::format("{}/{}", partial_, name); }
 
+  // Opens the files before the database is copied and checked, which takes longer than a short round.
+  absl::Status Look(Database& source) {
+    ASSIGN_OR_RETURN(const bool has_tables, HasTables(source));
+    if (!has_tables) return absl::NotFoundError(from_ + ": is no store: its database is empty");
+    ASSIGN_OR_RETURN(const std::vector<FileFacts> parts, NamedParts(source));
+    ASSIGN_OR_RETURN(const FileSizes files, FilesOf(parts));
+    opened_.clear();
+    // The copied database tells whether one that has gone is still wanted.
+    return OpenFiles(files).status();
+  }
+
+  // Those that are neither copied nor open, as many as may be open at once. Gives one that has gone, or "".
+  absl::StatusOr<std::string> OpenFiles(const FileSizes& files) {
+    std::string gone;
+    for (const auto& [name, bytes] : files) {
+      if (opened_.size() == kOpenAtOnce) break;
+      if (Has(name, bytes) || opened_.contains(name)) continue;
+      ASSIGN_OR_RETURN(Descriptor file, Open(from_ + "/" + name));
+      if (file.open()) {
+        opened_.emplace(name, std::move(file));
+      } else if (gone.empty()) {
+        gone = name;
+      }
+    }
+    return gone;
+  }
+
   absl::Status CopyDatabase(Database& source) {
     const std::string path = Part(kDatabase);
     unlink(path.c_str());
     RETURN_IF_ERROR(source.Execute("VACUUM INTO ?", std::string_view(path)));
     if (chmod(path.c_str(), 0600) != 0) return absl::ErrnoToStatus(errno, path);
     ASSIGN_OR_RETURN(Database copy, Database::OpenToCheck(path));
-    ASSIGN_OR_RETURN(const bool has_tables, HasTables(copy));
-    if (!has_tables) return absl::NotFoundError(from_ + ": is no store: its database is empty");
     ASSIGN_OR_RETURN(parts_, NamedParts(copy));
     ASSIGN_OR_RETURN(const std::vector<std::int64_t> runs,
                      copy.Query([](const Row& row) { return row.Number(0); }, "SELECT count(*) FROM run"));
@@ -137,8 +167,7 @@ class StoreCopy {
 
   // False: one has gone, so the database has changed.
   absl::StatusOr<bool> CopyFiles() {
-    const std::map<std::string, std::uint64_t> files = FilesOf(parts_);
-    for (const auto& [name, bytes] : files) RETURN_IF_ERROR(CheckName(name));
+    ASSIGN_OR_RETURN(const FileSizes files, FilesOf(parts_));
     for (auto each = had_.begin(); each != had_.end();) {
       if (files.contains(each->first)) {
         ++each;
@@ -147,40 +176,28 @@ class StoreCopy {
       unlink((partial_ + "/" + each->first).c_str());
       each = had_.erase(each);
     }
-    std::vector<NamedFile> missing;
+    ASSIGN_OR_RETURN(const std::string gone, OpenFiles(files));
+    if (!gone.empty()) return Gone(gone);
     for (const auto& [name, bytes] : files) {
-      // A log may have grown.
-      if (const auto found = had_.find(name); found != had_.end() && found->second >= bytes) continue;
-      missing.push_back({.name = name, .bytes = bytes});
-    }
-    // Opened before the first is copied: a copy takes longer than a short round.
-    for (NamedFile& each : std::span(missing).first(std::min(missing.size(), kOpenAtOnce))) {
-      ASSIGN_OR_RETURN(const bool there, Open(from_, each));
-      if (!there) return Gone(each.name);
-    }
-    for (NamedFile& each : missing) {
-      if (!each.descriptor.open()) {
-        ASSIGN_OR_RETURN(const bool there, Open(from_, each));
-        if (!there) return Gone(each.name);
+      if (Has(name, bytes)) continue;
+      const std::string path = from_ + "/" + name;
+      if (!opened_.contains(name)) {
+        ASSIGN_OR_RETURN(Descriptor file, Open(path));
+        if (!file.open()) return Gone(name);
+        opened_.emplace(name, std::move(file));
       }
-      RETURN_IF_ERROR(Copy(from_, each, partial_));
-      each.descriptor.Close();
-      had_[each.name] = each.bytes;
+      RETURN_IF_ERROR(Copy(opened_.at(name), path, bytes, partial_, name));
+      opened_.erase(name);
+      had_[name] = bytes;
       if (progress_) progress_(had_.size(), files.size());
     }
     return true;
   }
 
-  // "models/…" or "submissions/…": a backup may come from anywhere.
-  static absl::Status CheckName(const std::string& name) {
-    const std::size_t slash = name.find('/');
-    const std::string_view folder = std::string_view(name).substr(0, slash);
-    const std::string_view file = slash == std::string::npos ? "" : std::string_view(name).substr(slash + 1);
-    const bool known = folder == kModels || folder == kSubmissions;
-    if (known && !file.empty() && file.find('/') == std::string_view::npos && file != "." && file != "..") {
-      return absl::OkStatus();
-    }
-    return absl::DataLossError(fmt::format("\"{}\": is no name of a store's file", runtime::Printable(name)));
+  // A log may have grown since.
+  bool Has(const std::string& name, std::uint64_t bytes) const {
+    const auto found = had_.find(name);
+    return found != had_.end() && found->second >= bytes;
   }
 
   // False: look again. After some looks that all named it and did not find it, nobody is removing it
@@ -208,7 +225,8 @@ class StoreCopy {
   const std::string partial_;
   const CopyProgress& progress_;
   std::vector<FileFacts> parts_;
-  std::map<std::string, std::uint64_t> had_;  // bytes, by name
+  std::map<std::string, Descriptor> opened_;  // by name; they stay readable when a round removes them
+  FileSizes had_;                             // copied
   std::string gone_;
   int gone_looks_ = 0;
   CopiedStore copied_;

@@ -19,8 +19,9 @@ struct CopiedStore {
 using CopyProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 // Makes `to` a copy of the store `from` at one moment, also while an aggregator works with it: the database
-// as SQLite copies it, then the files that this copy names. What a round has removed meanwhile takes another
-// look at the database. Every file is read back and compared with its checksum. The copy is a store itself.
+// as SQLite copies it, and the files that this copy names. It opens the files first, so that a round which
+// ends meanwhile takes none away. A file that appeared and went within the copy of the database takes another
+// look. Every file is read back and compared with its checksum. The copy is a store itself.
 //
 // Works in `to`.partial, and puts the whole in place at the end: after a crash `to` is absent or complete.
 // What an earlier attempt left in `to`.partial is replaced.

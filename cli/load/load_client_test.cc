@@ -65,7 +65,8 @@ class PatientAggregator : public v1::FusionService::Service {
 };
 
 TEST(LoadClientTest, OpensTheStreamsOfAllPanelsTogether) {
-  LoadPlan plan{.panels = 4};
+  LoadPlan plan;
+  plan.panels = 4;
   PatientAggregator aggregator(plan.panels);
   plan.connection.aggregator = aggregator.address();
   const auto client = LoadClient::Connect(plan);

@@ -18,7 +18,7 @@ namespace tributary::link {
 namespace {
 
 constexpr int kMaxMessageBytes = 2 << 20;  // a chunk and what is around it
-constexpr std::chrono::seconds kStarting{5};
+constexpr std::chrono::seconds kStartLimit{5};
 
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& socket) {
   grpc::ChannelArguments arguments;
@@ -113,7 +113,7 @@ TrainerClient::TrainerClient(const std::string& socket, std::int64_t silence_ns)
 absl::StatusOr<v1::DescribeTrainerResponse> TrainerClient::Describe(const std::stop_token& stop) {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() + kStarting);
+  context.set_deadline(std::chrono::system_clock::now() + kStartLimit);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::DescribeTrainerResponse said;
   const grpc::Status status = stub_->Describe(&context, {}, &said);
