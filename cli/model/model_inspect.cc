@@ -34,9 +34,9 @@ struct ModelInspectArguments {
 // {"sha256", "metadata", "tensors": [{"name", "dtype", "shape", "min", "max"}]}; min and max only of float32
 // tensors that are not empty.
 ordered_json SummariseTensors(const parameters::TensorSet& set) {
-  ordered_json json = {{"sha256", parameters::HexOf(parameters::ParameterIdentity(set))},
-                       {"metadata", set.metadata},
-                       {"tensors", ordered_json::array()}};
+  ordered_json summary = {{"sha256", parameters::HexOf(parameters::ParameterIdentity(set))},
+                          {"metadata", set.metadata},
+                          {"tensors", ordered_json::array()}};
   for (const auto& [name, tensor] : set.tensors) {
     ordered_json entry = {
         {"name", name}, {"dtype", parameters::ElementTypeName(tensor.type)}, {"shape", tensor.shape}};
@@ -46,9 +46,9 @@ ordered_json SummariseTensors(const parameters::TensorSet& set) {
       entry["min"] = lowest;
       entry["max"] = highest;
     }
-    json["tensors"].push_back(std::move(entry));
+    summary["tensors"].push_back(std::move(entry));
   }
-  return json;
+  return summary;
 }
 
 // A model may come from a peer.
@@ -114,9 +114,9 @@ absl::Status Inspect(const ModelInspectArguments& arguments) {
     (onnx ? PrintOnnx : PrintTensors)(path, model);
     return absl::OkStatus();
   }
-  ordered_json json = {{"file", path}};
-  json.update(model);
-  std::cout << wire::DumpJson(json) << "\n";
+  ordered_json said = {{"file", path}};
+  said.update(model);
+  std::cout << wire::DumpJson(said) << "\n";
   return absl::OkStatus();
 }
 

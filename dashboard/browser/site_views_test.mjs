@@ -87,9 +87,12 @@ export function siteViewTests(browser) {
   test('the fleet lists the nodes of the API and opens what each says', async () => {
     const { page, faults, close } = await open(browser(), `${setup.address}#/fleet`);
     await page.waitForSelector('tbody tr:nth-child(4)');
-    const rows = await cells(page, '[aria-label="Nodes"] tbody tr');
-    assert.deepEqual(rows.map((row) => row[0]).sort(), [...WALLS].sort());
-    assert.deepEqual([rows[0][0], rows[0][2]], ['west', 'not connected'], 'those in trouble first');
+    const nodesShown = () => cells(page, '[aria-label="Nodes"] tbody tr');
+    await until('those in trouble come first', async () => {
+      const [first] = await nodesShown();
+      return first?.[0] === 'west' && first[2] === 'not connected';
+    });
+    assert.deepEqual((await nodesShown()).map((row) => row[0]).sort(), [...WALLS].sort());
     await page.getByRole('button', { name: 'north' }).press('Enter');
     const { nodes } = await setup.get('api/v1/nodes');
     const north = nodes.find((node) => node.name === 'north');
