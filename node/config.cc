@@ -137,6 +137,10 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
     const std::string& name = config.panels.back().name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));
+    if (config.http_listen.empty() && config.panels.back().retraining &&
+        config.panels.back().retraining->http) {
+      section.Section("retraining").Fault("http", "needs listen in [http]");
+    }
   }
   if (learns) {
     const config::ConfigSection federation = root.Section("federation");

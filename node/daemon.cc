@@ -21,6 +21,7 @@
 #include "node/learner/external_trainer.h"
 #include "node/learner/image_trainer.h"
 #include "node/panel/panel_factory.h"
+#include "node/retraining/samples_routes.h"
 #include "node/self_report.h"
 
 namespace tributary::node {
@@ -158,8 +159,9 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   }
   std::vector<panel::PanelParts> parts;
   for (std::size_t i = 0; i < config_.panels.size(); ++i) {
-    ASSIGN_OR_RETURN(panel::PanelParts opened, panel::OpenParts(config_.panels[i], *prepared.models[i],
-                                                                std::move(prepared.panels[i]), clock_));
+    ASSIGN_OR_RETURN(panel::PanelParts opened,
+                     panel::OpenParts(config_.panels[i], *prepared.models[i], prepared.in_force[i],
+                                      std::move(prepared.panels[i]), clock_));
     parts.push_back(std::move(opened));
   }
   std::unique_ptr<accelerator::Accelerator> fuser;
@@ -195,14 +197,29 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const panel::PanelConfig& panel = config_.panels[i];
-    panel::OpenPanel open = [this, panel, model = prepared.models[i]] {
-      return panel::OpenParts(panel, *model, {}, clock_);
+    panel::OpenPanel open = [this, panel, model = prepared.models[i], in_force = prepared.in_force[i]] {
+      return panel::OpenParts(panel, *model, in_force, {}, clock_);
     };
     panels_.push_back(
         std::make_unique<panel::Panel>(panel::Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
                                        std::move(parts[i]), std::move(open), clock_, sink, metrics_));
   }
+  OpenRetraining(prepared);
   return absl::OkStatus();
+}
+
+void Daemon::OpenRetraining(const PreparedNode& prepared) {
+  retraining::Retrainers by_http;
+  for (std::size_t i = 0; i < config_.panels.size(); ++i) {
+    const panel::PanelConfig& panel = config_.panels[i];
+    if (!panel.retraining) continue;
+    auto retrainer = std::make_unique<retraining::BeaconRetrainer>(
+        panel.name, *panel.retraining, std::get<nn::BeaconNetwork>(*prepared.models[i]), prepared.in_force[i],
+        panel::BeaconWeightStep(panel), metrics_);
+    if (panel.retraining->http) by_http.emplace(panel.name, retrainer.get());
+    retrainers_.emplace(panel.name, std::move(retrainer));
+  }
+  if (!by_http.empty()) retraining::AddSamplesRoutes(http_, std::move(by_http));
 }
 
 // Frames sensed now reach the aggregator, and the learner takes tasks.
@@ -224,6 +241,7 @@ absl::Status Daemon::Start() {
   }
   if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
+  for (const auto& [name, retrainer] : retrainers_) retrainer->Start();
   if (!panels_.empty())
     spdlog::info("{} of site {}: {}", config_.node, config_.site, runtime::Counted(panels_.size(), "panel"));
   if (learner_ != nullptr) learner_->Start();
@@ -268,6 +286,10 @@ std::vector<std::string> Daemon::Problems() const {
     problems.push_back(fmt::format("learner {}: {}", wire::EnumLabel(learner_->state()),
                                    std::string(learner_->last_error().message())));
   }
+  for (const auto& [name, retrainer] : retrainers_) {
+    if (const std::string problem = retrainer->problem(); !problem.empty())
+      problems.push_back(fmt::format("panel {}: {}", name, problem));
+  }
   if (renewal_ != nullptr && !renewal_->problem().empty()) {
     problems.push_back("certificate is not renewed: " + renewal_->problem());
   }
@@ -287,6 +309,7 @@ bool Daemon::failed() const {
 }
 
 void Daemon::Stop() {
+  for (const auto& [name, retrainer] : retrainers_) retrainer->Stop();
   for (const auto& panel : panels_) panel->Stop();
   if (fusion_ != nullptr) fusion_->Stop();
   if (learner_ != nullptr) learner_->Stop();
@@ -339,6 +362,10 @@ std::string Daemon::Summary() const {
   if (datagrams) line["udp"] = UdpJson(*datagrams);
   if (fusion_ != nullptr) {
     AddCounts(fusion_->counters(), panel::kBoardFusionMetrics, "tributary_board_fusion_", line["fusion"]);
+  }
+  for (const auto& [name, retrainer] : retrainers_) {
+    AddCounts(retrainer->status().counters, retraining::kRetrainingMetrics, "tributary_retraining_",
+              line["retraining"][name]);
   }
   if (learner_ != nullptr) {
     const learner::LearnerCounters rounds = learner_->counters();

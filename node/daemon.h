@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "node/panel/board_fusion.h"
 #include "node/panel/panel.h"
 #include "node/prepare.h"
+#include "node/retraining/beacon_retrainer.h"
 #include "node/self_checks.h"
 
 namespace tributary::node {
@@ -61,12 +63,13 @@ class Daemon {
   // panel takes datagrams, `udp` has datagrams (received), unused_datagrams, the same by reason,
   // lost_subjects, lost_slots, kernel_drops. With spool_dir recovered_tuples, of an earlier process, join the
   // left side of that sum, and stored_tuples, left for the next process, the right one. With [federation]
-  // also the results of its rounds.
+  // also the results of its rounds, with [panel.retraining] `retraining` by panel.
   std::string Summary() const;
 
  private:
   Daemon(NodeConfig config, const runtime::Clock& clock);
   absl::Status OpenPanels(PreparedNode prepared);
+  void OpenRetraining(const PreparedNode& prepared);
   void OpenRenewal();
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
@@ -88,6 +91,7 @@ class Daemon {
   std::unique_ptr<link::Uplink> uplink_;        // none without panels
   std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<panel::Panel>> panels_;
+  std::map<std::string, std::unique_ptr<retraining::BeaconRetrainer>> retrainers_;  // by panel
   std::unique_ptr<learner::Learner> learner_;  // none without [federation]
   http::HttpServer http_;                      // last: its handlers read everything above
 };

@@ -49,8 +49,15 @@ auto IdentityOf(const panel::Model& model) {
 // A panel with valid keys.
 panel::PanelParts PreparePanel(const config::ConfigFile& file, const std::string& table,
                                const panel::PanelConfig& config, const panel::Model& model,
+                               std::shared_ptr<retraining::BeaconInForce>& in_force,
                                const runtime::Clock& clock) {
-  auto workload = panel::PrepareWorkload(config, model);
+  if (auto network = panel::NetworkInForce(config, model); network.ok()) {
+    in_force = *std::move(network);
+  } else {
+    FaultAtKey(file, table + ".retraining", network.status(), "state");
+    return {};
+  }
+  auto workload = panel::PrepareWorkload(config, model, in_force);
   auto source = panel::PrepareSource(config, model, clock);
   if (!workload.ok()) FaultAtKey(file, table, workload.status(), "format");
   if (!source.ok()) FaultAtKey(file, table + ".source", source.status(), "kind");
@@ -66,6 +73,7 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
     const std::string table = fmt::format("panel[{}]", i);
     node.models.push_back(nullptr);
     node.panels.emplace_back();
+    node.in_force.emplace_back();
     // A fault elsewhere in the table does not hide the model's.
     const bool sound = !file.HasFault(table);
     if (!sound && (config.model.empty() || file.HasFault(table + ".workload"))) continue;
@@ -82,7 +90,7 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
                       config.model));
       continue;
     }
-    if (sound) node.panels.back() = PreparePanel(file, table, config, model, clock);
+    if (sound) node.panels.back() = PreparePanel(file, table, config, model, node.in_force.back(), clock);
   }
 }
 

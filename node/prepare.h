@@ -22,6 +22,7 @@ struct PreparedNode {
   std::optional<config::LoadedTls> tls;
   std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
   std::vector<panel::PanelParts> panels;                    // in the same order
+  std::vector<std::shared_ptr<retraining::BeaconInForce>> in_force;  // the same; null: no retraining
   std::optional<images::ImageSet> images;                   // of config.federation, if it has images
   std::optional<learner::BeaconExamples> examples;          // of config.federation.beacon
   std::vector<std::string> remarks;                         // no faults, but worth a line at start

@@ -181,7 +181,21 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   return ReadRoom(source, panel, slot, config);
 }
 
+std::optional<retraining::RetrainingConfig> ReadPanelRetraining(const config::ConfigSection& panel,
+                                                                const PanelConfig& config) {
+  if (!panel.Has("retraining")) return std::nullopt;
+  if (config.workload != WorkloadKind::kBeacon) panel.Fault("retraining", "is for the workload beacon");
+  if (std::holds_alternative<source::SerialSourceOptions>(config.source)) {
+    panel.Fault("retraining", "the master of a serial line trains its board; take another source");
+  }
+  return retraining::ReadRetraining(panel.Section("retraining"));
+}
+
 }  // namespace
+
+double BeaconWeightStep(const PanelConfig& config) {
+  return config.accelerator.format == fpga::NumberFormat::kInt16 ? 1 / serial::kWeightScale : 0;
+}
 
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section) {
   accelerator::AcceleratorConfig accelerator{.max_batch = kMaxSubjects};
@@ -224,6 +238,7 @@ PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength
     section.Read(key, *origin_m, {-kMaxDistanceM, kMaxDistanceM}, "the panel's origin in the site's frame");
   }
   panel.source = ReadSource(section, slot, panel);
+  panel.retraining = ReadPanelRetraining(section, panel);
   return panel;
 }
 

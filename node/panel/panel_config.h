@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "core/config/config.h"
 #include "node/accelerator/create.h"
 #include "node/panel/radio_source_config.h"
+#include "node/retraining/retraining_config.h"
 #include "node/source/emitter_source.h"
 #include "node/source/ranges.h"
 #include "node/source/replay.h"
@@ -51,7 +53,11 @@ struct PanelConfig {
   double x_m = 0;              // of the panel's origin in the site's frame
   double y_m = 0;
   SourceConfig source;
+  std::optional<retraining::RetrainingConfig> retraining;  // of a beacon network
 };
+
+// What the accelerator's weights of a beacon network are multiples of; 0: float.
+double BeaconWeightStep(const PanelConfig& config);
 
 // `slot`: the slot length of the node's site.
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot);

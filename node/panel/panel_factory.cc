@@ -13,6 +13,8 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/survey/survey_file.h"
+#include "node/retraining/renewed_beacon.h"
+#include "node/retraining/retrained_network.h"
 #include "node/source/burst_guard.h"
 #include "node/source/burst_recording.h"
 #include "node/workload/beacon_board.h"
@@ -196,9 +198,7 @@ absl::StatusOr<PanelParts> MakeSerialParts(const PanelConfig& config, const nn::
                                            const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, model));
   const auto network = std::make_shared<nn::BeaconNetwork>(model);
-  const bool integer = config.accelerator.format == fpga::NumberFormat::kInt16;
-  auto board =
-      std::make_unique<workload::BeaconBoard>(*accelerator, network, integer ? 1 / serial::kWeightScale : 0);
+  auto board = std::make_unique<workload::BeaconBoard>(*accelerator, network, BeaconWeightStep(config));
   PanelParts parts;
   ASSIGN_OR_RETURN(parts.workload, workload::CreateBeacon(std::move(accelerator), network));
   ASSIGN_OR_RETURN(parts.source, source::CreateSerial(std::get<source::SerialSourceOptions>(config.source),
@@ -206,7 +206,13 @@ absl::StatusOr<PanelParts> MakeSerialParts(const PanelConfig& config, const nn::
   return parts;
 }
 
-Made MakeWorkload(const PanelConfig& config, const Model& model) {
+Made MakeWorkload(const PanelConfig& config, const Model& model,
+                  const std::shared_ptr<retraining::BeaconInForce>& in_force) {
+  if (in_force != nullptr) {
+    ASSIGN_OR_RETURN(auto accelerator,
+                     accelerator::CreateAccelerator(config.accelerator, *in_force->content().network));
+    return retraining::CreateRenewedBeacon(std::move(accelerator), in_force);
+  }
   return std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model);
 }
 
@@ -245,21 +251,42 @@ absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig&
   return MakeSource(config, model, clock);
 }
 
-Made PrepareWorkload(const PanelConfig& config, const Model& model) {
-  if (!config.accelerator.xrt.has_value()) return MakeWorkload(config, model);
+Made PrepareWorkload(const PanelConfig& config, const Model& model,
+                     const std::shared_ptr<retraining::BeaconInForce>& in_force) {
+  if (!config.accelerator.xrt.has_value()) return MakeWorkload(config, model, in_force);
   const auto check = [&](const auto& network) { return CheckAccelerator(config.accelerator, network); };
   RETURN_IF_ERROR(std::visit(check, model));
   return nullptr;
 }
 
-absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PanelParts prepared,
-                                     const runtime::Clock& clock) {
+absl::StatusOr<std::shared_ptr<retraining::BeaconInForce>> NetworkInForce(const PanelConfig& config,
+                                                                          const Model& model) {
+  if (!config.retraining) return nullptr;
+  const auto* const network = std::get_if<nn::BeaconNetwork>(&model);
+  if (network == nullptr) {
+    return absl::InvalidArgumentError("only a network learns, and the model is a geometry");
+  }
+  const std::string& state = config.retraining->state_file;
+  if (state.empty()) return std::make_shared<retraining::BeaconInForce>(*network);
+  RETURN_IF_ERROR(WithContext("state", runtime::CheckFolderOf(state)));
+  auto kept = retraining::LoadRetrained(state, *network);
+  if (!kept.ok()) {
+    return WithContext("state", absl::Status(kept.status().code(),
+                                             absl::StrCat(kept.status().message(),
+                                                          "; without the file the panel begins with its model")));
+  }
+  return std::make_shared<retraining::BeaconInForce>(*kept ? **std::move(kept) : *network);
+}
+
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model,
+                                     const std::shared_ptr<retraining::BeaconInForce>& in_force,
+                                     PanelParts prepared, const runtime::Clock& clock) {
   const auto open = [&]() -> absl::Status {
     if (std::holds_alternative<source::SerialSourceOptions>(config.source)) {
       ASSIGN_OR_RETURN(prepared, MakeSerialParts(config, std::get<nn::BeaconNetwork>(model), clock));
     }
     if (prepared.workload == nullptr) {
-      ASSIGN_OR_RETURN(prepared.workload, MakeWorkload(config, model));
+      ASSIGN_OR_RETURN(prepared.workload, MakeWorkload(config, model, in_force));
     }
     if (prepared.source == nullptr) {
       ASSIGN_OR_RETURN(prepared.source, MakeSource(config, model, clock));

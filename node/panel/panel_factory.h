@@ -15,6 +15,7 @@
 #include "core/runtime/clock.h"
 #include "node/panel/panel.h"
 #include "node/panel/panel_config.h"
+#include "node/retraining/beacon_in_force.h"
 
 namespace tributary::panel {
 
@@ -37,12 +38,20 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const 
 // wrong", with the key of [panel.source] or [[panel]] at fault.
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock);
-absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
-                                                                    const Model& model);
+// `in_force`: the network of a panel with retraining; null without.
+absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(
+    const PanelConfig& config, const Model& model,
+    const std::shared_ptr<retraining::BeaconInForce>& in_force);
+
+// What a panel with retraining begins with: the network that its state file keeps, or the model. Null for a
+// panel without. Errors: "state: what is wrong"; InvalidArgument for a model that is no network.
+absl::StatusOr<std::shared_ptr<retraining::BeaconInForce>> NetworkInForce(const PanelConfig& config,
+                                                                          const Model& model);
 
 // Makes what was not prepared: binds the port and opens the board. A panel that has failed opens with nothing
 // prepared. Errors: as the implementation's Create, after the panel's name.
-absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PanelParts prepared,
-                                     const runtime::Clock& clock);
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model,
+                                     const std::shared_ptr<retraining::BeaconInForce>& in_force,
+                                     PanelParts prepared, const runtime::Clock& clock);
 
 }  // namespace tributary::panel

@@ -39,6 +39,7 @@ rules=(
   "node/accelerator;$xrt;/xrt_[^/:]*:"
   "node/workload;$io|core/(config|http|learning|link|runtime|wire)/|node/(learner|panel)/|aggregator/|cli/;"
   "node/checks;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|core/(http|images|learning|link|nn|parameters|radio|recordings|scene|survey|truth|wire)/|node/(accelerator|learner|panel|source|workload)/|aggregator/|cli/|fpga/;"
+  "node/retraining;$grpc|$asio|$xrt|$sqlite|core/(link|wire|images|scene|survey|truth)/|node/(learner|panel|source)/|aggregator/|cli/;"
   "node/panel;$grpc|$xrt|$sqlite|node/learner/|aggregator/|cli/;"
   "node/learner;$xrt|$sqlite|node/(panel|source)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"

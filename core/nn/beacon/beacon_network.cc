@@ -21,9 +21,7 @@ constexpr std::size_t kHidden = BeaconNetwork::kHidden;
 constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
 constexpr std::size_t kParameters = BeaconNetwork::kParameters;
 
-using Parameters = std::array<double, kParameters>;
-
-std::array<double, kHidden> Hidden(const Parameters& parameters, const BeaconInputs& inputs) {
+std::array<double, kHidden> Hidden(const BeaconParameters& parameters, const BeaconInputs& inputs) {
   std::array<double, kHidden> hidden;
   for (std::size_t j = 0; j < kHidden; ++j) {
     const double* weights = &parameters[j * (kInputs + 1)];
@@ -92,7 +90,7 @@ absl::Status ReadBeaconAnchorsAndTag(const parameters::TensorSet& set, BeaconNet
   return absl::OkStatus();
 }
 
-BeaconOutputs BeaconForward(const Parameters& parameters, const BeaconInputs& inputs) {
+BeaconOutputs BeaconForward(const BeaconParameters& parameters, const BeaconInputs& inputs) {
   const std::array<double, kHidden> hidden = Hidden(parameters, inputs);
   BeaconOutputs outputs;
   for (std::size_t o = 0; o < kOutputs; ++o) {
@@ -103,7 +101,7 @@ BeaconOutputs BeaconForward(const Parameters& parameters, const BeaconInputs& in
   return outputs;
 }
 
-BeaconJacobian BeaconJacobianOf(const Parameters& parameters, const BeaconInputs& inputs) {
+BeaconJacobian BeaconJacobianOf(const BeaconParameters& parameters, const BeaconInputs& inputs) {
   const std::array<double, kHidden> hidden = Hidden(parameters, inputs);
   BeaconJacobian jacobian = {};
   for (std::size_t o = 0; o < kOutputs; ++o) {
@@ -173,15 +171,22 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
     yy += y * y;
   }
   const double s = network.residual_deviation_m;
-  BeaconInputs ranges_m;
-  for (std::size_t i = 0; i < kInputs; ++i)
-    ranges_m[i] = network.input_offset_m[i] + inputs[i] / network.input_gain_per_m[i];
-  const double beyond = BeyondReach(network, ranges_m) / s;
+  const double beyond = BeyondReach(network, RangesOf(network, inputs)) / s;
   xx += beyond * beyond;
   yy += beyond * beyond;
   const double l11 = std::sqrt(xx);
   const double l21 = xy / l11;
   return {s * l11, s * l21, s * std::sqrt(yy - l21 * l21)};
+}
+
+double BeaconSquaredError(const BeaconNetwork& network, const BeaconInputs& ranges_m,
+                          const BeaconOutputs& position_m) {
+  const BeaconInputs inputs = NormaliseRanges(network, ranges_m);
+  const BeaconOutputs estimate = PositionOf(network, BeaconForward(network.parameters, inputs));
+  const auto [l11, l21, l22] = BeaconCholesky(network, inputs);
+  const double x = (position_m[0] - estimate[0]) / l11;
+  const double y = (position_m[1] - estimate[1] - l21 * x) / l22;
+  return x * x + y * y;
 }
 
 std::string EncodeBeacon(const BeaconNetwork& network) {

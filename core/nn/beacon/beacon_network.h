@@ -50,17 +50,16 @@ struct BeaconNetwork : Provenance {
   int tag = 0;
 };
 
+using BeaconParameters = std::array<double, BeaconNetwork::kParameters>;
 using BeaconInputs = std::array<double, BeaconNetwork::kInputs>;
 using BeaconOutputs = std::array<double, BeaconNetwork::kOutputs>;
 
 // Normalised inputs to normalised outputs.
-BeaconOutputs BeaconForward(const std::array<double, BeaconNetwork::kParameters>& parameters,
-                            const BeaconInputs& inputs);
+BeaconOutputs BeaconForward(const BeaconParameters& parameters, const BeaconInputs& inputs);
 
 // ∂outputs/∂parameters, row-major [2 × 62].
 using BeaconJacobian = std::array<std::array<double, BeaconNetwork::kParameters>, BeaconNetwork::kOutputs>;
-BeaconJacobian BeaconJacobianOf(const std::array<double, BeaconNetwork::kParameters>& parameters,
-                                const BeaconInputs& inputs);
+BeaconJacobian BeaconJacobianOf(const BeaconParameters& parameters, const BeaconInputs& inputs);
 
 // Ranges (m) to normalised inputs, normalised outputs to a position (m).
 BeaconInputs NormaliseRanges(const BeaconNetwork& network, const BeaconInputs& ranges_m);
@@ -75,6 +74,10 @@ double BeyondReach(const BeaconNetwork& network, const BeaconInputs& ranges_m);
 // of reach each coordinate's deviation grows by as many metres as the ranges lie beyond: the network then
 // repeats what it has seen, while the subject has gone about so far.
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs);
+
+// Squared error of the network's position, in units of its covariance; 2 on average if it is consistent.
+double BeaconSquaredError(const BeaconNetwork& network, const BeaconInputs& ranges_m,
+                          const BeaconOutputs& position_m);
 
 // As a safetensors file. Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias
 // last; input.offset and input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation

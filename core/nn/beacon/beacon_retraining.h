@@ -2,6 +2,8 @@
 // section 5.2).
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -18,6 +20,16 @@ struct BeaconPattern {
 struct BeaconRetrainingOptions {
   double weight_step = 0;  // the board's weights are multiples of it, below 128; 0: any
   int max_epochs = 200;
+  // What was learned before the samples: its weights and their uncertainty pull as so many samples would.
+  // Null: nothing does.
+  const BeaconNetwork* prior = nullptr;
+  double prior_samples = 64;
+  // Parts of the samples, each estimated by a network that is trained on the others: the deviation of the new
+  // network makes the mean normalised squared error of all of them 2. Below 2: the deviation is the error of
+  // the samples that were held out.
+  std::size_t calibration_folds = 0;
+  // Asked before each epoch; true ends the training with Cancelled. Empty: never.
+  std::function<bool()> withdrawn = {};
 };
 
 // Root mean square errors per coordinate on the samples that were held out, in parts of the outputs' range.
@@ -35,7 +47,7 @@ inline constexpr std::size_t kLeastPatterns = BeaconNetwork::kParameters;
 // Levenberg-Marquardt from the network's weights. Every fifth block of samples is held out and judges both
 // networks; samples stand in the order in which they were taken. A new network has its own uncertainty and
 // reach. Errors: InvalidArgument for fewer than kLeastPatterns, a value that is not finite, or samples that
-// are all alike.
+// are all alike; Cancelled.
 absl::StatusOr<BeaconRetraining> RetrainBeacon(const BeaconNetwork& network,
                                                std::span<const BeaconPattern> patterns,
                                                const BeaconRetrainingOptions& options);

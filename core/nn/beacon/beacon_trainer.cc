@@ -95,16 +95,6 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
   return network;
 }
 
-// Squared error in units of the network's covariance.
-double NormalisedSquaredError(const BeaconNetwork& network, const BeaconExample& example) {
-  const BeaconInputs inputs = NormaliseRanges(network, example.ranges_m);
-  const BeaconOutputs position = PositionOf(network, BeaconForward(network.parameters, inputs));
-  const auto [l11, l21, l22] = BeaconCholesky(network, inputs);
-  const double x = (example.position_m[0] - position[0]) / l11;
-  const double y = (example.position_m[1] - position[1] - l21 * x) / l22;
-  return x * x + y * y;
-}
-
 absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> examples,
                                            const BeaconTrainingOptions& options) {
   BeaconTrainingOptions fold_options = options;
@@ -119,7 +109,8 @@ absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> exampl
     others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());
     ASSIGN_OR_RETURN(BeaconNetwork network, Fit(others, fold_options));
     network.residual_deviation_m = 1.0;
-    for (std::size_t i = first; i < end; ++i) sum += NormalisedSquaredError(network, examples[i]);
+    for (const BeaconExample& each : examples.subspan(first, end - first))
+      sum += BeaconSquaredError(network, each.ranges_m, each.position_m);
   }
   return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
 }

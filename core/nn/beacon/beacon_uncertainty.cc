@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/nn/optimise/levenberg_marquardt.h"
-
 namespace tributary::nn {
 namespace {
 
@@ -16,7 +14,7 @@ constexpr double kRidge = 1e-3;
 
 }  // namespace
 
-std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
+std::vector<double> FactorOfInverse(const LeastSquaresProblem& problem, std::span<const double> parameters) {
   NormalEquations equations(BeaconNetwork::kParameters);
   problem.Linearise(parameters, equations);
   equations.matrix.diagonal().array() += kRidge;

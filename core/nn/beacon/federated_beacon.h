@@ -19,8 +19,6 @@
 
 namespace tributary::nn {
 
-using BeaconParameters = std::array<double, BeaconNetwork::kParameters>;
-
 // Places in the flat vector, which has the tensors in the order of their names.
 struct BeaconPlaces {
   // input.gain, input.offset, layer1.weight, layer2.weight, output.centre, output.scale.
