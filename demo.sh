@@ -5,13 +5,15 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|drift|radio|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
        ./demo.sh federation [--data DIR] [--features N] [--encoding E] [--local-steps N]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
   ranges   two boards of four UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
+  drift    a board of three UWB anchors of the same run; one of them is moved, the board finds it out
+           by labelled ranges and learns while it goes on. At least 60 s
   radio    four receivers hear emitters that change modulation and strength, and fuse the probabilities of
            ten modulations; compared with one receiver alone and with its vote of ten
   federation
@@ -21,14 +23,14 @@ usage: ./demo.sh [lis|ranges|radio|federation] [--accelerator cpu|xrt] [--second
   --accelerator xrt
                 not for federation: the kernels' RTL computes, simulated on a software device under the real
                 XRT; needs a machine that can build the RTL. lis and radio have four users or emitters then and
-                five slots a second, ranges has boards of three anchors with the network of the kernel
+                five slots a second, ranges and drift have boards of three anchors with the network of the kernel
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
   --encoding E  federation only: how updates travel: float32 (default), float16, int12 or int8
   --local-steps N
                 federation only: of each of the 40 rounds (default: as many as the time allows)
-  --seconds N   how long to measure (default 20; federation 300, which is for both trainings)
+  --seconds N   how long to measure (default 20; drift 60; federation 300, which is for both trainings)
   --json FILE   also write the figures as JSON
 
 examples:
@@ -38,6 +40,7 @@ examples:
   ./demo.sh radio --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges --accelerator xrt
+  TRIBUTARY_DATA_DIR=../shared/data ./demo.sh drift --json drift.json
   ./demo.sh federation --data mnist --features 576 --encoding int8
 TEXT
 }
@@ -58,7 +61,7 @@ encoding=float32
 local_steps=0
 while [ $# -gt 0 ]; do
   case $1 in
-    lis | ranges | radio | federation) demo=$1 ;;
+    lis | ranges | drift | radio | federation) demo=$1 ;;
     --accelerator)
       accelerator=${2:-}
       [[ $accelerator == cpu || $accelerator == xrt ]] || fault "--accelerator is cpu or xrt, found \"$accelerator\""
@@ -110,6 +113,7 @@ done
 if [ "$demo" = federation ]; then
   arguments=("${seconds:-300}" "$json" "$data" "$features" "$encoding" "$local_steps")
 else
+  [ "$demo" != drift ] || seconds=${seconds:-60}
   arguments=("${seconds:-20}" "$json" "$accelerator")
 fi
 

@@ -24,6 +24,9 @@ void AddRunShowCommand(Commands& run);
 void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
 
+void AddRecordingMoveAnchorCommand(Commands& recording);
+void AddRecordingSamplesCommand(Commands& recording);
+
 void AddSerialServeCommand(Commands& serial);
 void AddSerialCommands(Commands& serial);
 void AddTokenCreateCommand(Commands& token);

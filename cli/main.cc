@@ -28,6 +28,10 @@ void AddCommands(Commands& program) {
   AddSerialServeCommand(serial);
   AddSerialCommands(serial);
 
+  Commands recording = program.Group("recording", "Make recordings and samples to try learning boards with");
+  AddRecordingMoveAnchorCommand(recording);
+  AddRecordingSamplesCommand(recording);
+
   Commands token = program.Group("token", "Make, list and revoke bearer tokens for an aggregator's HTTP");
   AddTokenCreateCommand(token);
   AddTokenInviteCommand(token);

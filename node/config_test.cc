@@ -46,6 +46,29 @@ TEST(NodeConfigTest, TakesDefaultsForWhatIsNotGiven) {
   EXPECT_EQ(room.wall, scene::Wall::kSouth);
 }
 
+TEST(NodeConfigTest, APanelLearnsFromAFileOrByHttp) {
+  const auto config = [](const std::string& retraining,
+                         const std::string& source = "kind = \"udp\"\nport = 0") {
+    return "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"a\"\nworkload = \"beacon\"\nmodel = "
+           "\"m\"\n[panel.retraining]\n" +
+           retraining + "\n[panel.source]\n" + source + "\n";
+  };
+  const auto read =
+      Parse(config("samples = \"new.csv\"\nstate = \"learned.safetensors\"")).panels[0].retraining;
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->samples_file, "/etc/tributary/new.csv");
+  EXPECT_EQ(read->state_file, "/etc/tributary/learned.safetensors");
+  EXPECT_FALSE(read->http);
+  EXPECT_FALSE(Parse(kMinimal).panels[0].retraining.has_value());
+  EXPECT_THAT(Faults(config("")), HasSubstr("panel[0].retraining: needs samples = \"FILE\" or http = true"));
+  EXPECT_THAT(Faults(config("http = true", "kind = \"serial\"\ndevice = \"/dev/ttyS0\"")),
+              HasSubstr("panel[0].retraining: the master of a serial line trains its board"));
+  EXPECT_THAT(Faults(config("http = true") + "[http]\nlisten = \"\"\n"),
+              HasSubstr("panel[0].retraining.http: needs listen in [http]"));
+  EXPECT_THAT(Faults(std::string(kMinimal) + "[panel.retraining]\nhttp = true\n"),
+              HasSubstr("panel[0].retraining: is for the workload beacon"));
+}
+
 TEST(NodeConfigTest, ResolvesFilesAgainstItsOwnFolder) {
   EXPECT_EQ(Parse(kMinimal).panels[0].model, "/etc/tributary/models/positioning.safetensors");
   const NodeConfig config =

@@ -216,6 +216,11 @@ void Daemon::OpenRetraining(const PreparedNode& prepared) {
     auto retrainer = std::make_unique<retraining::BeaconRetrainer>(
         panel.name, *panel.retraining, std::get<nn::BeaconNetwork>(*prepared.models[i]), prepared.in_force[i],
         panel::BeaconWeightStep(panel), metrics_);
+    if (prepared.in_force[i]->content().network->training_set !=
+        panel::ProvenanceOf(*prepared.models[i]).training_set) {
+      spdlog::info("panel {}: begins with the network that {} keeps", panel.name,
+                   panel.retraining->state_file);
+    }
     if (panel.retraining->http) by_http.emplace(panel.name, retrainer.get());
     retrainers_.emplace(panel.name, std::move(retrainer));
   }

@@ -20,12 +20,12 @@ namespace tributary::node {
 struct PreparedNode {
   NodeConfig config;
   std::optional<config::LoadedTls> tls;
-  std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
-  std::vector<panel::PanelParts> panels;                    // in the same order
+  std::vector<std::shared_ptr<const panel::Model>> models;           // of config.panels, in their order
+  std::vector<panel::PanelParts> panels;                             // in the same order
   std::vector<std::shared_ptr<retraining::BeaconInForce>> in_force;  // the same; null: no retraining
-  std::optional<images::ImageSet> images;                   // of config.federation, if it has images
-  std::optional<learner::BeaconExamples> examples;          // of config.federation.beacon
-  std::vector<std::string> remarks;                         // no faults, but worth a line at start
+  std::optional<images::ImageSet> images;                            // of config.federation, if it has images
+  std::optional<learner::BeaconExamples> examples;                   // of config.federation.beacon
+  std::vector<std::string> remarks;                                  // no faults, but worth a line at start
 };
 
 // Reads the configuration and the files that it names. `clock` outlives the result. Errors: InvalidArgument

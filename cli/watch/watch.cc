@@ -44,13 +44,16 @@ class WatchSession {
   struct Options {
     link::WatchOptions watch;
     double seconds = 0;        // from the first slot; 0: until stopped
+    double window_s = 0;       // figures of stretches of the site's time; 0: none
     bool print_slots = false;  // each slot as a line of JSON on standard output
     // Says on standard error, by this name, that the aggregator is away or back; empty: the table shows it.
     std::string aggregator;
   };
 
   WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, truth::Truth truth)
-      : options_(std::move(options)), channel_(std::move(channel)), statistics_(std::move(truth)) {
+      : options_(std::move(options)),
+        channel_(std::move(channel)),
+        statistics_(std::move(truth), options_.window_s) {
     latest_.site.name = options_.watch.site;
     thread_ = std::jthread([this] { Run(); });
   }
@@ -72,6 +75,11 @@ class WatchSession {
   absl::Status status() const {
     const runtime::MutexLock lock(mutex_);
     return status_.value_or(absl::OkStatus());
+  }
+
+  std::vector<WindowFigures> Windows() const {
+    const runtime::MutexLock lock(mutex_);
+    return statistics_.windows();
   }
 
   // Empty until the first slot has come.
@@ -253,7 +261,7 @@ absl::Status Watch(const WatchArguments& arguments) {
   if (absl::Status status = session.status(); !status.ok()) return FromPeer(status, arguments.connection);
 
   const auto view = session.View();
-  const std::string summary = FiguresLine(view ? view->figures : WatchFigures());
+  const std::string summary = FiguresLine(view ? view->figures : WatchFigures(), session.Windows());
   if (!options.print_slots) std::printf("%s\n", summary.c_str());
   if (!arguments.summary.empty()) {
     RETURN_IF_ERROR(WriteOutput(arguments.summary, summary + "\n"));
@@ -282,6 +290,9 @@ void AddWatchCommand(Commands& program) {
       "--truth", arguments.truth, "room:seed=N|generator:seed=N,rate_hz=HZ|FILE",
       "Truth to measure errors against: the simulated room's users or emitters, or a CSV file of motion "
       "capture");
+  command.Number(
+      "--window", session.window_s, "S",
+      "With --truth: in the final figures also errors of each S seconds of the site's time (0 = none)");
   command.Text("--summary", arguments.summary, "FILE", "Write the final figures to FILE, as JSON");
   command.Examples(kWatchExamples);
 }

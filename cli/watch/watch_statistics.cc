@@ -165,8 +165,25 @@ void WatchStatistics::Add(const wire::WatchedSlot& slot, const wire::SiteDescrip
     ++totals_.judged;
     errors_nm_.Add(static_cast<std::int64_t>(error_m * kNmPerM));
     nees_sum_ += judgement->nees;
+    if (window_ns_ > 0) AddToWindow(site.slot.StartNs(slot.epoch), error_m, judgement->nees);
   }
   if (!complete) ++totals_.incomplete_slots;
+}
+
+void WatchStatistics::AddToWindow(std::int64_t slot_unix_ns, double error_m, double nees) {
+  const std::int64_t begin_ns = slot_unix_ns / window_ns_ * window_ns_;
+  if (windows_.size() == kMostWindows && !windows_.contains(begin_ns)) return;
+  WindowFigures& window = windows_[begin_ns];
+  window.begin_unix_ns = begin_ns;
+  ++window.judged;
+  window.error_cm_sum += 100 * error_m;
+  window.nees_sum += nees;
+}
+
+std::vector<WindowFigures> WatchStatistics::windows() const {
+  std::vector<WindowFigures> windows;
+  for (const auto& [begin_ns, window] : windows_) windows.push_back(window);
+  return windows;
 }
 
 WatchFigures WatchStatistics::figures() const {
@@ -195,7 +212,7 @@ WatchFigures WatchStatistics::figures() const {
   return figures;
 }
 
-std::string FiguresLine(const WatchFigures& figures) {
+std::string FiguresLine(const WatchFigures& figures, std::span<const WindowFigures> windows) {
   const auto tenths = [](double value) { return std::round(value * 10) / 10; };
   const auto thousandths = [](double value) { return std::round(value * 1000) / 1000; };
   nlohmann::ordered_json line = {
@@ -226,6 +243,13 @@ std::string FiguresLine(const WatchFigures& figures) {
   line["latency_us"] = {{"p50", tenths(figures.latency_p50_us)},
                         {"p90", tenths(figures.latency_p90_us)},
                         {"p99", tenths(figures.latency_p99_us)}};
+  for (const WindowFigures& window : windows) {
+    const auto count = static_cast<double>(window.judged);
+    line["windows"].push_back({{"begin_unix_ns", window.begin_unix_ns},
+                               {"judged", window.judged},
+                               {"mean_error_cm", thousandths(window.error_cm_sum / count)},
+                               {"nees", thousandths(window.nees_sum / count)}});
+  }
   return line.dump();
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,14 @@
 #include "core/wire/convert.h"
 
 namespace tributary::cli {
+
+// Positions whose slots lie in one stretch of the site's time.
+struct WindowFigures {
+  std::int64_t begin_unix_ns = 0;
+  std::uint64_t judged = 0;
+  double error_cm_sum = 0;
+  double nees_sum = 0;
+};
 
 struct WatchFigures {
   double seconds = 0;  // from the first slot to the latest
@@ -42,16 +52,26 @@ struct WatchFigures {
 // One thread's.
 class WatchStatistics {
  public:
-  explicit WatchStatistics(truth::Truth truth) : truth_(std::move(truth)) {}
+  static constexpr std::size_t kMostWindows = 10'000;  // further ones have no figures of their own
+
+  // `window_s`: figures also by stretches of this length; 0: of all slots together only.
+  explicit WatchStatistics(truth::Truth truth, double window_s = 0)
+      : truth_(std::move(truth)), window_ns_(static_cast<std::int64_t>(1e9 * window_s)) {}
 
   void Add(const wire::WatchedSlot& slot, const wire::SiteDescription& site, std::int64_t received_unix_ns,
            std::int64_t received_steady_ns);
 
   WatchFigures figures() const;
+  // In the order in which they began.
+  std::vector<WindowFigures> windows() const;
 
  private:
-  const truth::Truth truth_;
-  WatchFigures totals_;  // counts only
+  void AddToWindow(std::int64_t slot_unix_ns, double error_m, double nees);
+
+  truth::Truth truth_;
+  std::int64_t window_ns_;
+  std::map<std::int64_t, WindowFigures> windows_;  // by their beginning
+  WatchFigures totals_;                            // counts only
   std::uint64_t first_fused_ = 0;
   std::int64_t first_steady_ns_ = 0;
   std::int64_t last_steady_ns_ = 0;
@@ -62,8 +82,8 @@ class WatchStatistics {
   runtime::LatencyHistogram latency_;
 };
 
-// One line of JSON.
-std::string FiguresLine(const WatchFigures& figures);
+// One line of JSON. `windows`: left out where there are none.
+std::string FiguresLine(const WatchFigures& figures, std::span<const WindowFigures> windows = {});
 
 // What is to be shown at one moment.
 struct WatchView {

@@ -58,6 +58,36 @@ TEST_F(WatchStatisticsTest, JudgesErrorAndConsistencyAgainstTheTruth) {
   EXPECT_NEAR(figures.nees, 0.0292, 1e-6);
 }
 
+TEST_F(WatchStatisticsTest, JudgesEachWindowOfTheSitesTime) {
+  statistics_ = WatchStatistics(AtOrigin, 0.002);
+  for (const auto& [epoch, x] : {std::pair(8u, 0.01f), std::pair(11u, 0.03f), std::pair(12u, 0.2f)}) {
+    wire::WatchedSlot slot = Slot(x, 0);
+    slot.epoch = epoch;  // of half a millisecond
+    Add(slot, 2000);
+  }
+  const std::vector<WindowFigures> windows = statistics_.windows();
+  ASSERT_EQ(windows.size(), 2u);
+  EXPECT_EQ(windows[0].begin_unix_ns, 4'000'000);
+  EXPECT_EQ(windows[0].judged, 4u);
+  EXPECT_NEAR(windows[0].error_cm_sum, 8, 1e-5);
+  EXPECT_EQ(windows[1].begin_unix_ns, 6'000'000);
+  const std::string line = FiguresLine(statistics_.figures(), windows);
+  EXPECT_NE(line.find(R"({"begin_unix_ns":4000000,"judged":4,"mean_error_cm":2.0,"nees":0.002})"),
+            std::string::npos)
+      << line;
+  EXPECT_EQ(FiguresLine(statistics_.figures()).find("windows"), std::string::npos);
+}
+
+TEST_F(WatchStatisticsTest, TooManyWindowsTakeNoMemory) {
+  statistics_ = WatchStatistics(AtOrigin, 0.0005);
+  for (std::uint32_t i = 0; i < 2 * WatchStatistics::kMostWindows; ++i) {
+    wire::WatchedSlot slot = Slot(0, 0);
+    slot.epoch = i;
+    Add(slot, 2000);
+  }
+  EXPECT_EQ(statistics_.windows().size(), WatchStatistics::kMostWindows);
+}
+
 TEST_F(WatchStatisticsTest, JudgesACorrelatedEstimateByItsWholeFactor) {
   wire::WatchedSlot slot = Slot(1, 1);
   slot.cholesky = {1, 1, 1, 1, 1, 1};  // covariance [[1, 1], [1, 2]], whose inverse is [[2, -1], [-1, 1]]

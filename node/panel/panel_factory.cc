@@ -271,9 +271,10 @@ absl::StatusOr<std::shared_ptr<retraining::BeaconInForce>> NetworkInForce(const 
   RETURN_IF_ERROR(WithContext("state", runtime::CheckFolderOf(state)));
   auto kept = retraining::LoadRetrained(state, *network);
   if (!kept.ok()) {
-    return WithContext("state", absl::Status(kept.status().code(),
-                                             absl::StrCat(kept.status().message(),
-                                                          "; without the file the panel begins with its model")));
+    return WithContext("state",
+                       absl::Status(kept.status().code(),
+                                    absl::StrCat(kept.status().message(),
+                                                 "; without the file the panel begins with its model")));
   }
   return std::make_shared<retraining::BeaconInForce>(*kept ? **std::move(kept) : *network);
 }

@@ -37,8 +37,8 @@ BeaconRetrainer::BeaconRetrainer(std::string panel, RetrainingConfig config, nn:
                            [this] { return status().deviation_scale; });
   metrics.AddGaugeCallback("tributary_retraining_drifted", "1 while the network learns what has changed.",
                            labels, [this] { return status().drifted ? 1.0 : 0.0; });
-  metrics.AddGaugeCallback("tributary_retraining_waiting_samples", "Samples that were not judged yet.", labels,
-                           [this] { return static_cast<double>(status().waiting_samples); });
+  metrics.AddGaugeCallback("tributary_retraining_waiting_samples", "Samples that were not judged yet.",
+                           labels, [this] { return static_cast<double>(status().waiting_samples); });
 }
 
 void BeaconRetrainer::Start() {
@@ -59,9 +59,9 @@ absl::Status BeaconRetrainer::Offer(std::span<const nn::BeaconExample> samples) 
   {
     const runtime::MutexLock lock(mutex_);
     if (waiting_.size() + samples.size() > kMostWaiting) {
-      return absl::ResourceExhaustedError(
-          fmt::format("{} wait to be judged, at most {} may: send them later",
-                      runtime::Counted(waiting_.size(), "sample"), kMostWaiting));
+      return absl::ResourceExhaustedError(fmt::format("{} wait to be judged, at most {} may: send them later",
+                                                      runtime::Counted(waiting_.size(), "sample"),
+                                                      kMostWaiting));
     }
     waiting_.insert(waiting_.end(), samples.begin(), samples.end());
   }
@@ -137,8 +137,9 @@ void BeaconRetrainer::Take(const nn::BeaconExample& sample, const std::stop_toke
   }
   if (!verdict.ok()) return;
   if (verdict->drift_began) {
-    spdlog::warn("panel {}: its network has drifted: errors are {:.1f} times what it states; it learns from now on",
-                 panel_, beacon_.deviation_scale());
+    spdlog::warn(
+        "panel {}: its network has drifted: errors are {:.1f} times what it states; it learns from now on",
+        panel_, beacon_.deviation_scale());
   }
   Publish();
   if (verdict->training_due) Train(stop);
@@ -154,9 +155,9 @@ void BeaconRetrainer::Train(const std::stop_token& stop) {
     in_force_->Set(beacon_.network(), beacon_.deviation_scale());
     if (!config_.state_file.empty()) saved = SaveRetrained(config_.state_file, beacon_.network(), model_);
     const double scale_cm = 100 * beacon_.network().output_scale_m;
-    spdlog::info("panel {}: learned from {}: {:.1f} to {:.1f} cm per coordinate on samples that were held out",
-                 panel_, runtime::Counted(samples, "sample"), scale_cm * done->error_before,
-                 scale_cm * done->error_after);
+    spdlog::info(
+        "panel {}: learned from {}: {:.1f} to {:.1f} cm per coordinate on samples that were held out", panel_,
+        runtime::Counted(samples, "sample"), scale_cm * done->error_before, scale_cm * done->error_after);
   } else if (!done.ok()) {
     spdlog::warn("panel {}: cannot learn from {}: {}", panel_, runtime::Counted(samples, "sample"),
                  std::string(done.status().message()));

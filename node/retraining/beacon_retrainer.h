@@ -28,11 +28,11 @@ struct RetrainingCounters {
   std::uint64_t samples = 0;          // that it has judged
   std::uint64_t refused_samples = 0;  // lines of the file that are none, and values that are none of a hall
   std::uint64_t drifts = 0;
-  std::uint64_t trainings = 0;           // that gave a better network
-  std::uint64_t kept_trainings = 0;      // that gave none
-  std::uint64_t failed_trainings = 0;    // that could not be done
-  std::uint64_t unsaved_networks = 0;    // that could not be written to the state file
-  std::uint64_t unreadable_polls = 0;    // times that the samples file could not be read
+  std::uint64_t trainings = 0;         // that gave a better network
+  std::uint64_t kept_trainings = 0;    // that gave none
+  std::uint64_t failed_trainings = 0;  // that could not be done
+  std::uint64_t unsaved_networks = 0;  // that could not be written to the state file
+  std::uint64_t unreadable_polls = 0;  // times that the samples file could not be read
 };
 
 inline constexpr runtime::CountMetric<RetrainingCounters> kRetrainingMetrics[] = {

@@ -52,7 +52,8 @@ absl::StatusOr<std::unique_ptr<workload::Workload>> CreateRenewedBeacon(
   ASSIGN_OR_RETURN(network->parameters, accelerator->weights());
   in_force->Set(*network, content.deviation_scale);
   accelerator::BeaconAccelerator& weights = *accelerator;
-  ASSIGN_OR_RETURN(std::unique_ptr<workload::Workload> workload, workload::CreateBeacon(std::move(accelerator), network));
+  ASSIGN_OR_RETURN(std::unique_ptr<workload::Workload> workload,
+                   workload::CreateBeacon(std::move(accelerator), network));
   return std::make_unique<RenewedBeacon>(std::move(workload), weights, network, std::move(in_force));
 }
 

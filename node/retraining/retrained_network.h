@@ -12,7 +12,8 @@ namespace tributary::retraining {
 
 // Marks the network as one that was retrained from `model`, and replaces the file. Errors: as
 // WriteFileAtomically.
-absl::Status SaveRetrained(const std::string& path, nn::BeaconNetwork network, const nn::BeaconNetwork& model);
+absl::Status SaveRetrained(const std::string& path, nn::BeaconNetwork network,
+                           const nn::BeaconNetwork& model);
 
 // Nothing if there is no file, or if it has a network that was retrained from another model. Errors name the
 // path: as ReadFile and DecodeBeacon.

@@ -23,8 +23,8 @@ class SamplesFile {
 
   // Complete lines that were appended since the last call, without their ends; an empty one stands for a
   // line that was passed over. A file that was replaced or cut is read from its beginning; one that is not
-  // there has no lines. Errors name the path: PermissionDenied, Unavailable; FailedPrecondition where it is no
-  // regular file.
+  // there has no lines. Errors name the path: PermissionDenied, Unavailable; FailedPrecondition where it is
+  // no regular file.
   absl::StatusOr<std::vector<std::string>> Poll();
 
  private:

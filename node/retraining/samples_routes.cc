@@ -43,7 +43,8 @@ class SamplesRoutes {
     const auto samples = ParseSamples(request.body);
     if (!samples.ok()) return http::HttpProblem(samples.status());
     if (samples->empty()) return http::HttpProblem(400, "no sample: lines of unix_ns,range,range,range,x,y");
-    if (const absl::Status status = retrainer->Offer(*samples); !status.ok()) return http::HttpProblem(status);
+    if (const absl::Status status = retrainer->Offer(*samples); !status.ok())
+      return http::HttpProblem(status);
     const nlohmann::ordered_json answer = {{"taken", samples->size()},
                                            {"waiting", retrainer->status().waiting_samples}};
     return http::HttpJson(answer.dump(), 202);

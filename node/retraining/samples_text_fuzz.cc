@@ -9,8 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tributary;
-  const auto samples =
-      retraining::ParseSamples(std::string_view(reinterpret_cast<const char*>(data), size));
+  const auto samples = retraining::ParseSamples(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!samples.ok()) return 0;
   nn::BeaconNetwork network;
   network.input_gain_per_m = {0.1, 0.1, 0.1};

@@ -164,8 +164,8 @@ absl::StatusOr<double> DeviationOverFolds(const BeaconNetwork& network,
     fit.network.residual_deviation_m = 1;
     fit.network.reach_m.clear();
     for (const BeaconPattern& each : patterns.subspan(first, end - first)) {
-      sum += BeaconSquaredError(fit.network, RangesOf(network, each.inputs),
-                                PositionOf(network, each.targets));
+      sum +=
+          BeaconSquaredError(fit.network, RangesOf(network, each.inputs), PositionOf(network, each.targets));
     }
   }
   return std::sqrt(sum / (2.0 * static_cast<double>(patterns.size())));

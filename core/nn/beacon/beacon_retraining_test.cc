@@ -67,6 +67,48 @@ TEST_F(RetrainBeaconTest, KeepsWeightsThatAreNoWorse) {
   EXPECT_EQ(kept.error_after, kept.error_before);
 }
 
+TEST_F(RetrainBeaconTest, FewSamplesDoNotUndoWhatItKnew) {
+  network_ = Retrain(Patterns(600, 0)).network;
+  // They come from a corner; the rest of the place has not changed.
+  std::vector<BeaconPattern> corner = Patterns(4000, 0);
+  std::erase_if(corner, [](const BeaconPattern& each) { return each.inputs[0] < 0.6 || each.inputs[1] < 0; });
+  corner.resize(70);
+  for (BeaconPattern& each : corner) each.targets[0] += 0.05;
+  const auto error_elsewhere = [&](const BeaconNetwork& network) {
+    double sum = 0;
+    std::vector<BeaconPattern> all = Patterns(500, 0);
+    for (const BeaconPattern& each : all) {
+      const BeaconOutputs outputs = BeaconForward(network.parameters, each.inputs);
+      sum += std::hypot(outputs[0] - each.targets[0], outputs[1] - each.targets[1]);
+    }
+    return sum / static_cast<double>(all.size());
+  };
+  const auto alone = RetrainBeacon(network_, corner, {});
+  const auto with_prior = RetrainBeacon(network_, corner, {.prior = &network_});
+  ASSERT_TRUE(alone.ok() && with_prior.ok());
+  ASSERT_TRUE(alone->taken && with_prior->taken);
+  EXPECT_LT(error_elsewhere(with_prior->network), error_elsewhere(alone->network));
+  EXPECT_LT(with_prior->error_after, with_prior->error_before / 2) << "and yet it learns";
+}
+
+TEST_F(RetrainBeaconTest, FoldsGiveADeviationThatFitsWhatComesNext) {
+  network_ = Retrain(Patterns(600, 0)).network;
+  const auto done = RetrainBeacon(network_, Patterns(300, 0.1), {.calibration_folds = 4});
+  ASSERT_TRUE(done.ok() && done->taken);
+  double sum = 0;
+  const std::vector<BeaconPattern> next = Patterns(1000, 0.1);
+  for (const BeaconPattern& each : next) {
+    sum += BeaconSquaredError(done->network, RangesOf(network_, each.inputs),
+                              PositionOf(network_, each.targets));
+  }
+  EXPECT_NEAR(sum / static_cast<double>(next.size()), 2, 0.8);
+}
+
+TEST_F(RetrainBeaconTest, EndsWhenItIsAskedTo) {
+  EXPECT_EQ(RetrainBeacon(network_, Patterns(300, 0), {.withdrawn = [] { return true; }}).status().code(),
+            absl::StatusCode::kCancelled);
+}
+
 TEST_F(RetrainBeaconTest, RefusesWhatNoNetworkCanLearnFrom) {
   const auto code = [&](std::span<const BeaconPattern> patterns) {
     return RetrainBeacon(network_, patterns, {}).status().code();

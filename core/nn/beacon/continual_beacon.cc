@@ -9,14 +9,17 @@
 namespace tributary::nn {
 namespace {
 
-// A passage may be half as consistent as it should be; two that are much worse in a row are a drift.
+// A passage may be a little worse than expected; one alone, or a label that is wrong, is no drift.
 constexpr double kSlack = 1.25;
-constexpr double kMostOfPassage = 8;
-constexpr double kAlarm = 6;
+constexpr double kMostInPassage = 8;
+constexpr double kAlarm = 7;
 
 // The last label counts by this share; one that is wrong counts as a limited error.
 constexpr double kLatelyShare = 0.2;
 constexpr double kMostOfSample = 100;
+
+// A label whose error is larger by far than those of most, even of a network that does not fit, is wrong.
+constexpr double kMostTimesMedian = 20;
 
 constexpr std::size_t kFirstTraining = 8;
 constexpr double kPriorSamples = 64;
@@ -30,7 +33,10 @@ bool IsWithin(double value, double low, double high) { return value >= low && va
 }  // namespace
 
 ContinualBeacon::ContinualBeacon(BeaconNetwork network, double weight_step)
-    : weight_step_(weight_step), origin_(network), network_(std::move(network)), next_training_(kFirstTraining) {}
+    : weight_step_(weight_step),
+      origin_(network),
+      network_(std::move(network)),
+      next_training_(kFirstTraining) {}
 
 double ContinualBeacon::deviation_scale() const {
   const double since = drifted_ && count_ > 0 ? sum_ / static_cast<double>(count_) : 1;
@@ -62,14 +68,15 @@ absl::StatusOr<ContinualBeacon::Verdict> ContinualBeacon::Take(const BeaconExamp
   const double squared = BeaconSquaredError(network_, sample.ranges_m, sample.position_m);
   const double consistency = squared < 2 * kMostOfSample ? squared / 2 : kMostOfSample;
   ++passage_->samples;
-  passage_->consistency_sum += consistency;
+  passage_->consistency_sum += std::min(consistency, kMostInPassage);
   lately_ += kLatelyShare * (consistency - lately_);
   sum_ += consistency;
   ++count_;
   Keep(sample);
-  return Verdict{.consistency = consistency,
-                 .drift_began = drifted_ && !was_drifted,
-                 .training_due = drifted_ && kept_passages_ >= next_training_ && kept_.size() >= kLeastPatterns};
+  return Verdict{
+      .consistency = consistency,
+      .drift_began = drifted_ && !was_drifted,
+      .training_due = drifted_ && kept_passages_ >= next_training_ && kept_.size() >= kLeastPatterns};
 }
 
 void ContinualBeacon::EndPassage() {
@@ -77,7 +84,7 @@ void ContinualBeacon::EndPassage() {
   passage_.reset();
   ++kept_passages_;
   if (drifted_) return;
-  cumulative_ = std::max(0.0, cumulative_ + std::min(mean, kMostOfPassage) - kSlack);
+  cumulative_ = std::max(0.0, cumulative_ + mean - kSlack);
   drifted_ = cumulative_ > kAlarm;
   if (cumulative_ == 0) Settle();
 }
@@ -91,13 +98,29 @@ void ContinualBeacon::Settle() {
   count_ = 0;
 }
 
+std::vector<BeaconPattern> ContinualBeacon::Usable() const {
+  std::vector<double> errors(kept_.size());
+  std::ranges::transform(kept_, errors.begin(), [&](const BeaconPattern& each) {
+    const BeaconOutputs outputs = BeaconForward(origin_.parameters, each.inputs);
+    return std::hypot(outputs[0] - each.targets[0], outputs[1] - each.targets[1]);
+  });
+  std::vector<double> ordered = errors;
+  const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
+  std::ranges::nth_element(ordered, middle);
+  std::vector<BeaconPattern> usable;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (errors[i] <= kMostTimesMedian * *middle) usable.push_back(kept_[i]);
+  }
+  return usable;
+}
+
 absl::StatusOr<BeaconRetraining> ContinualBeacon::Train(const std::function<bool()>& withdrawn) {
   const BeaconRetrainingOptions options{.weight_step = weight_step_,
                                         .prior = &origin_,
                                         .prior_samples = kPriorSamples,
                                         .calibration_folds = kFolds,
                                         .withdrawn = withdrawn};
-  absl::StatusOr<BeaconRetraining> done = RetrainBeacon(network_, kept_, options);
+  absl::StatusOr<BeaconRetraining> done = RetrainBeacon(network_, Usable(), options);
   next_training_ = kept_passages_ + std::max<std::size_t>(1, kept_passages_ / 2);
   if (kept_passages_ < kMostPassages) next_training_ = std::min(next_training_, kMostPassages);
   if (done.ok() && done->taken) {

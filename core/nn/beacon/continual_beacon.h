@@ -45,8 +45,9 @@ class ContinualBeacon {
   // a value that is not finite or is no range or position of a hall (0 to kMostRangeM; ±kMostCoordinateM).
   absl::StatusOr<Verdict> Take(const BeaconExample& sample);
 
-  // Trains on what was kept; takes the new network if it is better on samples that were held out. Errors:
-  // those of RetrainBeacon; the network stays, and the next training is due later.
+  // Trains on what was kept, without labels that are wrong by far; takes the new network if it is better on
+  // samples that were held out. Errors: those of RetrainBeacon; the network stays, and the next training is
+  // due later.
   absl::StatusOr<BeaconRetraining> Train(const std::function<bool()>& withdrawn);
 
   // As it was trained last.
@@ -63,6 +64,8 @@ class ContinualBeacon {
   void EndPassage();
   void Keep(const BeaconExample& sample);
   void Settle();
+  // Those kept, without labels that must be wrong.
+  std::vector<BeaconPattern> Usable() const;
 
   const double weight_step_;
   BeaconNetwork origin_;  // what drifted
