@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "node/retraining/retrained_network.h"
 #include "tests/support/any_beacon.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary::retraining {
 namespace {
@@ -25,7 +26,7 @@ using ::testing::HasSubstr;
 // A network that fits its place exactly, and then an offset that it does not know.
 class BeaconRetrainerTest : public ::testing::Test {
  protected:
-  BeaconRetrainerTest() : folder_(::testing::TempDir() + "/beacon_retrainer_test") {
+  BeaconRetrainerTest() : folder_(OwnFolder() + "beacon_retrainer_test") {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
     model_.sha256 = "1234";

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/own_folder.h"
+
 namespace tributary::retraining {
 namespace {
 
@@ -17,7 +19,7 @@ using ::testing::IsEmpty;
 
 class SamplesFileTest : public ::testing::Test {
  protected:
-  SamplesFileTest() : folder_(::testing::TempDir() + "/samples_file_test") {
+  SamplesFileTest() : folder_(OwnFolder() + "samples_file_test") {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }

@@ -143,6 +143,12 @@ class MetricsPageTest : public ::testing::Test {
                   "[[panel]]\nname = \"line\"\nworkload = \"beacon\"\nmodel = \"{}\"\n[panel.source]\nkind = "
                   "\"serial\"\ndevice = \"{}\"\n",
                   folder_.Write("beacon.safetensors", nn::EncodeBeacon(AnyBeacon())), line_.path));
+    Start("node", "learned", {"[[panel]]", "[panel.retraining]", "kind = \"udp\""},
+          reporting("learned", "hall") +
+              fmt::format(
+                  "[[panel]]\nname = \"walls\"\nworkload = \"beacon\"\nmodel = \"{}\"\n[panel.retraining]\n"
+                  "http = true\n[panel.source]\nkind = \"udp\"\nport = 0\n",
+                  folder_.Path("beacon.safetensors")));
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
