@@ -89,6 +89,25 @@ class ProblemWithPrior final : public LeastSquaresProblem {
   Eigen::MatrixXd precision_;
 };
 
+// What the prior says of those places of its reach to which no sample is near: trained on a corner of a place
+// alone, a network is metres off elsewhere.
+void AddUnvisited(const BeaconNetwork& prior, std::span<const BeaconPattern> patterns,
+                  BeaconPatterns& training) {
+  constexpr double kNearM = 1;
+  std::vector<BeaconInputs> visited_m(patterns.size());
+  std::ranges::transform(patterns, visited_m.begin(),
+                         [&](const BeaconPattern& each) { return RangesOf(prior, each.inputs); });
+  for (std::size_t i = 0; i + BeaconNetwork::kInputs <= prior.reach_m.size(); i += BeaconNetwork::kInputs) {
+    const BeaconInputs place_m = {prior.reach_m[i], prior.reach_m[i + 1], prior.reach_m[i + 2]};
+    const bool visited = std::ranges::any_of(visited_m, [&](const BeaconInputs& each) {
+      return std::hypot(each[0] - place_m[0], each[1] - place_m[1], each[2] - place_m[2]) < kNearM;
+    });
+    if (visited) continue;
+    training.inputs.push_back(NormaliseRanges(prior, place_m));
+    training.targets.push_back(BeaconForward(prior.parameters, training.inputs.back()));
+  }
+}
+
 // A network without a usable factor has nothing to say about its weights.
 bool HasFactor(const BeaconNetwork& network) {
   constexpr std::size_t kSize = BeaconNetwork::kParameters;
@@ -116,6 +135,7 @@ absl::StatusOr<BeaconFit> FitFrom(const BeaconNetwork& network, std::span<const 
     part.inputs.push_back(patterns[i].inputs);
     part.targets.push_back(patterns[i].targets);
   }
+  if (options.prior != nullptr) AddUnvisited(*options.prior, patterns, training);
   const BeaconProblem samples(training.inputs, training.targets);
   const BeaconProblem judge(held_out.inputs, held_out.targets);
   std::optional<ProblemWithPrior> with_prior;

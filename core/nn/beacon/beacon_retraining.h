@@ -20,8 +20,8 @@ struct BeaconPattern {
 struct BeaconRetrainingOptions {
   double weight_step = 0;  // the board's weights are multiples of it, below 128; 0: any
   int max_epochs = 200;
-  // What was learned before the samples: its weights and their uncertainty pull as so many samples would.
-  // Null: nothing does.
+  // What was learned before the samples, with the same normalisation: its weights and their uncertainty pull
+  // as so many samples would, and it is believed where no sample has been. Null: nothing does.
   const BeaconNetwork* prior = nullptr;
   double prior_samples = 64;
   // Parts of the samples, each estimated by a network that is trained on the others: the deviation of the new

@@ -22,7 +22,7 @@ constexpr double kMostOfSample = 100;
 constexpr double kMostTimesMedian = 20;
 
 constexpr std::size_t kFirstTraining = 8;
-constexpr double kPriorSamples = 64;
+constexpr double kPriorPassages = 32;
 constexpr std::size_t kFolds = 4;
 
 // The largest input that the words of an integer board hold: Q1.10.
@@ -115,9 +115,11 @@ std::vector<BeaconPattern> ContinualBeacon::Usable() const {
 }
 
 absl::StatusOr<BeaconRetraining> ContinualBeacon::Train(const std::function<bool()>& withdrawn) {
+  const double passages = static_cast<double>(std::max<std::size_t>(1, kept_passages_));
+  const double prior_samples = kPriorPassages * static_cast<double>(kept_.size()) / passages;
   const BeaconRetrainingOptions options{.weight_step = weight_step_,
                                         .prior = &origin_,
-                                        .prior_samples = kPriorSamples,
+                                        .prior_samples = prior_samples,
                                         .calibration_folds = kFolds,
                                         .withdrawn = withdrawn};
   absl::StatusOr<BeaconRetraining> done = RetrainBeacon(network_, Usable(), options);

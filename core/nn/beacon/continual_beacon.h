@@ -21,7 +21,7 @@ namespace tributary::nn {
 // Neighbouring samples err alike, so that a drift is found by passages of a second: the cumulative sum of
 // their means ([PAGE54]). From the beginning of that sum on samples are kept, and the network is trained
 // again and again as they become more, until kMostPassages have come. Its first weights and their uncertainty
-// count as a few samples. What the network has learned then is the network that may drift next.
+// count as some passages. What the network has learned then is the network that may drift next.
 //
 // Meanwhile the covariance grows at once with the errors of the last labels, and shrinks with them.
 //
