@@ -27,7 +27,7 @@ usage: ./demo.sh [lis|ranges|drift|radio|federation] [--accelerator cpu|xrt] [--
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
-  --encoding E  federation only: how updates travel: float32 (default), float16, int12 or int8
+  --encoding E  federation only: how updates travel: float32 (default), float16, int12, int8 or topk
   --local-steps N
                 federation only: of each of the 40 rounds (default: as many as the time allows)
   --seconds N   how long to measure (default 20; drift 60; federation 300, which is for both trainings)
@@ -89,7 +89,7 @@ while [ $# -gt 0 ]; do
       ;;
     --encoding)
       encoding=${2:-}
-      [[ $encoding =~ ^(float32|float16|int12|int8)$ ]] || fault "--encoding is float32, float16, int12 or int8, found \"$encoding\""
+      [[ $encoding =~ ^(float32|float16|int12|int8|topk)$ ]] || fault "--encoding is float32, float16, int12, int8 or topk, found \"$encoding\""
       shift
       ;;
     --local-steps)

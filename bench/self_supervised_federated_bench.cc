@@ -2,16 +2,18 @@
 // classes.
 //
 // Usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] [LOCAL_STEPS] [RATE]
-// [AUGMENTATION] [GRID]
-// Prints the linear probe of the random encoder, of the average of the nodes, of nodes that train alone, each
-// after the same number of steps per learner, and of centralised training with as many steps as all nodes
-// took together.
+// [AUGMENTATION] [GRID] [METHOD] [SEED] [ENCODING]
+// With an ENCODING the updates travel in it, with error feedback, and only the average of the nodes is
+// judged. Without one it prints the linear probe of the random encoder, of the average of the nodes, of nodes
+// that train alone, each after the same number of steps per learner, and of centralised training with as many
+// steps as all nodes took together.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -22,6 +24,8 @@
 #include "core/learning/client_settings.h"
 #include "core/nn/encoder/encoder_evaluation.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/parameters/flat_model.h"
+#include "core/parameters/update_encoding.h"
 #include "node/learner/augmentation.h"
 #include "node/learner/self_supervised.h"
 
@@ -42,6 +46,7 @@ struct Schedule {
   std::size_t grid = 3;
   nn::SelfSupervisedMethod method = nn::SelfSupervisedMethod::kSimClr;
   std::uint64_t seed = 1;  // of the split, the initial model, views and order
+  std::optional<parameters::UpdateEncoding> encoding;
 };
 
 class Comparison {
@@ -64,6 +69,7 @@ class Comparison {
   void Run() {
     Judge("random", Measured(initial_, all_));
     Together();
+    if (schedule_.encoding) return;
     double alone = 0;
     for (std::size_t node = 0; node < kNodes; ++node) {
       const std::vector<float> model = Trained(parts_[node], node, options_.schedule_steps);
@@ -102,11 +108,13 @@ class Comparison {
       learners.push_back(Learner(parts_[node], node, options_.schedule_steps));
     }
     std::vector<float> global = initial_;
+    std::vector<std::vector<float>> residuals(kNodes);
     for (std::uint64_t round = 0; round < schedule_.rounds; ++round) {
       std::vector<double> sum(global.size());
       for (std::size_t node = 0; node < kNodes; ++node) {
         const double weight = static_cast<double>(parts_[node].size()) / static_cast<double>(all_.size());
-        const std::vector<float> update = Update(*learners[node], round, schedule_.local_steps, global);
+        std::vector<float> update = Update(*learners[node], round, schedule_.local_steps, global);
+        if (schedule_.encoding) update = Arrived(std::move(update), residuals[node]);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * update[i];
       }
       for (std::size_t i = 0; i < sum.size(); ++i) global[i] += static_cast<float>(sum[i]);
@@ -114,6 +122,25 @@ class Comparison {
         Judge("round " + std::to_string(round + 1), global);
       }
     }
+  }
+
+  // What the aggregator gets of an update; what it does not get goes into `residual`, as on a node.
+  std::vector<float> Arrived(std::vector<float> update, std::vector<float>& residual) const {
+    residual.resize(update.size());
+    for (std::size_t i = 0; i < update.size(); ++i) update[i] += residual[i];
+    residual = std::move(update);
+    std::string payload;
+    if (!parameters::EncodeChunk(*schedule_.encoding, residual, payload).ok()) {
+      throw std::runtime_error("the update cannot be encoded");
+    }
+    parameters::UpdateDecoder decoder(*schedule_.encoding, residual.size());
+    const auto values = decoder.Decode(0, residual.size(), payload);
+    if (!values.ok()) throw std::runtime_error(values.status().ToString());
+    const auto trainer = *nn::SelfSupervisedTrainer::Create(options_);
+    for (const parameters::StatisticRange& range : parameters::FindStatistics(trainer->Schema())) {
+      std::ranges::fill(std::span(residual).subspan(range.first, range.count), 0.0F);
+    }
+    return {values->begin(), values->end()};
   }
 
   std::vector<float> Trained(const std::vector<std::uint32_t>& part, std::size_t node,
@@ -165,7 +192,8 @@ class Comparison {
 int main(int argc, char** argv) {
   if (argc < 5) {
     std::cerr << "usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] "
-                 "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID] [simclr|simsiam|byol] [SEED]\n";
+                 "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID] [simclr|simsiam|byol] [SEED] "
+                 "[float32|float16|int8|int12|topk]\n";
     return 64;
   }
   const auto train = tributary::images::ReadIdxImages(argv[1], argv[2]);
@@ -191,6 +219,10 @@ int main(int argc, char** argv) {
     schedule.method = tributary::learning::MethodOf(settings);
   }
   if (argc > 11) schedule.seed = std::strtoull(argv[11], nullptr, 10);
+  for (int number = 1; argc > 12 && number <= 7; ++number) {
+    const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(number);
+    if (tributary::parameters::UpdateEncodingName(encoding) == argv[12]) schedule.encoding = encoding;
+  }
   const tributary::Sets sets{*train, *test};
   tributary::Comparison(sets, schedule).Run();
   return 0;

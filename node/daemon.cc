@@ -18,6 +18,7 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
+#include "node/learner/classifier_trainer.h"
 #include "node/learner/external_trainer.h"
 #include "node/learner/image_trainer.h"
 #include "node/panel/panel_factory.h"
@@ -145,6 +146,9 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
         std::make_unique<learner::ExternalTrainer>(*config_.federation->trainer, config_.node, metrics_);
   } else if (config_.federation->beacon) {
     trainer = std::make_unique<learner::BeaconTrainer>(*std::move(prepared.examples));
+  } else if (config_.federation->classifier) {
+    trainer = std::make_unique<learner::ClassifierTrainer>(*std::move(prepared.images), config_.node,
+                                                           config_.federation->held_out);
   } else {
     trainer = std::make_unique<learner::ImageTrainer>(*std::move(prepared.images), config_.node,
                                                       config_.federation->buffer);

@@ -24,15 +24,23 @@ constexpr nn::StrongAugmentationOptions kViews;
 
 const FieldDescriptor* Field(int number) { return Settings::descriptor()->FindFieldByNumber(number); }
 
+// Workloads that learn from views of images.
+std::vector<std::string_view> Views() { return {kSelfSupervised, kClassifier}; }
+
 std::vector<ClientSetting> MakeTable() {
   return {
       {.field = Field(Settings::kWorkloadFieldNumber),
-       .choices = {kSelfSupervised, kExternal, kBeacon},
+       .choices = {kSelfSupervised, kExternal, kBeacon, kClassifier},
        .help = "what nodes train; external: a program of yours beside each node; beacon: a network from "
-               "ranges to a position; both need model"},
+               "ranges to a position; both need model; classifier: an encoder with a head, from labels"},
       {.field = Field(Settings::kTrainerFieldNumber),
-       .workload = kExternal,
+       .workloads = {kExternal},
        .help = "the name that this program gives itself"},
+      {.field = Field(Settings::kHeadFieldNumber),
+       .choices = {"shared", "personal"},
+       .workloads = {kClassifier},
+       .earlier = "shared",
+       .help = "personal: each node keeps the head of its classifier to itself"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
@@ -58,10 +66,10 @@ std::vector<ClientSetting> MakeTable() {
        .help = "fedprox: weight of ½ ‖w − w_g‖² in the loss; 0: none"},
       {.field = Field(Settings::kEmaLambdaFieldNumber),
        .limit = nn::kEmaLambdaLimit,
-       .workload = kSelfSupervised,
+       .workloads = {kSelfSupervised},
        .help = "fedema: w ← m w_k + (1 − m) w_g with m = min(lambda ‖w_g − w_k‖, 1); 0: none"},
       {.field = Field(Settings::kEncodingFieldNumber),
-       .choices = {"float32", "float16", "int8", "int12"},
+       .choices = {"float32", "float16", "int8", "int12", "topk"},
        .help = "of the update; the node adds what the encoding lost to its next update"},
       {.field = Field(Settings::kSeedFieldNumber),
        .limit = kSeedLimit,
@@ -69,12 +77,12 @@ std::vector<ClientSetting> MakeTable() {
        .help = "of augmentation and order; each node mixes in its name and the round"},
       {.field = Field(Settings::kMethodFieldNumber),
        .choices = {"simclr", "simsiam", "byol"},
-       .workload = kSelfSupervised,
+       .workloads = {kSelfSupervised},
        .earlier = "simsiam",
        .help = "of self-supervised learning"},
       {.field = Field(Settings::kAugmentationFieldNumber),
        .choices = {"strong", "continuous", "table"},
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .earlier = "continuous",
        .former = "hardware",
        .renamed = "\"hardware\" is now called \"table\"; the processor computes these views",
@@ -84,62 +92,62 @@ std::vector<ClientSetting> MakeTable() {
       {.field = Field(Settings::kTargetDecayFieldNumber),
        .limit = nn::kTargetDecayLimit,
        .default_value = 0.996,
-       .workload = kSelfSupervised,
+       .workloads = {kSelfSupervised},
        .help = "byol: share of the target network that a step keeps, at step 0"},
       {.field = Field(Settings::kTemperatureFieldNumber),
        .limit = nn::kTemperatureLimit,
        .default_value = nn::SelfSupervisedOptions().temperature,
-       .workload = kSelfSupervised,
+       .workloads = {kSelfSupervised},
        .help = "simclr: of the softmax over the cosines of views; above 0"},
       {.field = Field(Settings::kCropFieldNumber),
        .limit = nn::kCropLimit,
        .default_value = kViews.crop,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: largest part of the image's area that a view leaves out"},
       {.field = Field(Settings::kRotationDegFieldNumber),
        .limit = nn::kRotationLimit,
        .default_value = kViews.rotation_deg,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: largest angle, either way"},
       {.field = Field(Settings::kBrightnessFieldNumber),
        .limit = nn::kBrightnessLimit,
        .default_value = kViews.brightness,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: largest shift, in parts of white"},
       {.field = Field(Settings::kContrastFieldNumber),
        .limit = nn::kContrastLimit,
        .default_value = kViews.contrast,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: a factor from 1 / (1 + contrast) to 1 + contrast"},
       {.field = Field(Settings::kBlurFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.blur,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: probability"},
       {.field = Field(Settings::kCutOutFieldNumber),
        .limit = nn::kCutOutLimit,
        .default_value = kViews.cut_out,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: largest side of a square without image, in parts of the side"},
       {.field = Field(Settings::kFlipFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.flip,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong: probability of left for right; only if a mirrored image means the same"},
       {.field = Field(Settings::kSaturationFieldNumber),
        .limit = nn::kSaturationLimit,
        .default_value = kViews.saturation,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong, colour images: a factor from 1 / (1 + saturation) to 1 + saturation"},
       {.field = Field(Settings::kHueDegFieldNumber),
        .limit = nn::kHueLimit,
        .default_value = kViews.hue_deg,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong, colour images: largest turn of the colours, either way"},
       {.field = Field(Settings::kGreyFieldNumber),
        .limit = nn::kProbabilityLimit,
        .default_value = kViews.grey,
-       .workload = kSelfSupervised,
+       .workloads = Views(),
        .help = "strong, colour images: probability of a view without colour"},
   };
 }
@@ -208,10 +216,12 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
           Settings& settings) {
   const FieldDescriptor& field = *setting.field;
   const std::string& key = field.name();
-  // A stored run says every field; an empty name says nothing.
-  if (!IsStored(limits) && !setting.workload.empty() && section.Has(key) && !section.Is(key, "") &&
-      settings.workload() != setting.workload) {
-    section.Fault(key, fmt::format("only workload = \"{}\" has it", setting.workload));
+  // A stored run says every field; an empty name or the first choice says nothing.
+  const std::string_view nothing = setting.choices.empty() ? "" : setting.choices.front();
+  if (!IsStored(limits) && !setting.workloads.empty() && section.Has(key) && !section.Is(key, nothing) &&
+      std::ranges::count(setting.workloads, settings.workload()) == 0) {
+    section.Fault(key,
+                  fmt::format("only workload = \"{}\" has it", fmt::join(setting.workloads, "\" or \"")));
   }
   if (IsName(setting)) {
     std::string name;
@@ -321,6 +331,8 @@ std::string ClientSectionOf(const Settings& settings) {
 parameters::UpdateEncoding EncodingOf(const Settings& settings) {
   return static_cast<parameters::UpdateEncoding>(settings.encoding());
 }
+
+bool HasPersonalHeads(const Settings& settings) { return settings.head() == "personal"; }
 
 nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
   if (settings.method() == "byol") return nn::SelfSupervisedMethod::kByol;

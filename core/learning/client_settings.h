@@ -26,8 +26,8 @@ struct ClientSetting {
   double default_value = 0;          // of a number
   std::vector<std::string_view> choices =
       {};  // of an enumeration, or of a text that is not free; the first is the default
-  // The workload that alone has this setting; empty: every one has it.
-  std::string_view workload = {};
+  // The workloads that alone have this setting; empty: every one has it.
+  std::vector<std::string_view> workloads = {};
   // For a choice: what a task means that lacks it, and the default of a run that was stored before the
   // present one (ClientLimits::kStoredEarlier). Empty: a task must have it.
   std::string_view earlier = {};
@@ -44,6 +44,7 @@ const ClientSetting& ClipNormSetting();
 
 // The workloads, as ClientSettings.workload and ParticipateRequest.workloads name them.
 inline constexpr std::string_view kSelfSupervised = "self_supervised";
+inline constexpr std::string_view kClassifier = "classifier";
 inline constexpr std::string_view kExternal = "external";
 inline constexpr std::string_view kBeacon = "beacon";
 
@@ -80,6 +81,9 @@ v1::ClientSettings ReadClientSettings(const config::ConfigSection& root, std::ui
 std::string ClientSectionOf(const v1::ClientSettings& settings);
 
 parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
+
+// Each node of a run of classifiers has a head of its own, which is no part of the run's model.
+bool HasPersonalHeads(const v1::ClientSettings& settings);
 
 // For settings within their limits.
 nn::SelfSupervisedMethod MethodOf(const v1::ClientSettings& settings);

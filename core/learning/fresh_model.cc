@@ -2,13 +2,27 @@
 
 #include <fmt/format.h>
 
+#include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/nn/encoder/supervised_trainer.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
+namespace {
+
+std::string FreshClassifierModel(const RunConfig& config) {
+  nn::ClassifierFile model{.encoder = config.encoder,
+                           .classes = HasPersonalHeads(config.client) ? 0 : config.classes,
+                           .parameters = {}};
+  model.parameters = nn::FreshClassifier(model.encoder, model.classes, config.client.seed());
+  return nn::EncodeClassifier(model);
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
+  if (config.client.workload() == kClassifier) return FreshClassifierModel(config);
   if (config.client.workload() != kSelfSupervised) {
     return absl::InvalidArgumentError(
         fmt::format("model: the workload {} needs a model to start from", config.client.workload()));

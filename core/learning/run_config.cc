@@ -8,6 +8,7 @@
 
 #include "core/nn/beacon/beacon_sums.h"
 #include "core/nn/encoder/encoder.h"
+#include "core/nn/encoder/supervised_trainer.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/privacy/secure_aggregation.h"
 #include "core/status/faults.h"
@@ -85,6 +86,11 @@ void BufferNumbers(auto& buffer, const auto& take) {
        "fedbuff: weight × (1 + staleness)^−exponent");
 }
 
+bool Robust(StrategyKind kind) {
+  return kind == StrategyKind::kMedian || kind == StrategyKind::kTrimmedMean ||
+         kind == StrategyKind::kMultiKrum;
+}
+
 void CheckClient(const RunConfig& config, Faults& faults) {
   const v1::ClientSettings& client = config.client;
   for (const auto& [field, what] : FaultsOf(client, ClientLimits::kStored)) {
@@ -106,6 +112,8 @@ void CheckClient(const RunConfig& config, Faults& faults) {
                fmt::format("fedema mixes models in the node; the workload {} cannot", client.workload()));
   faults.Check(client.workload() != kBeacon || kind != StrategyKind::kFedProx, "strategy.kind",
                "fedprox adds to the loss in the node; the workload beacon cannot");
+  faults.Check(client.encoding() != v1::UPDATE_ENCODING_TOPK || !Robust(kind), "client.encoding",
+               "topk leaves most of an update out, and this strategy would see zeros");
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0, "client.proximal_mu",
                "must be above 0 for the strategy fedprox");
   faults.Check(kind != StrategyKind::kFedEma || client.ema_lambda() > 0, "client.ema_lambda",
@@ -132,11 +140,6 @@ void CheckSecondOrder(const RunConfig& config, Faults& faults) {
                fmt::format("must be at most {} for levenberg_marquardt", nn::kMaxBeaconBoards));
   faults.Check(config.max_element >= nn::kMaxBeaconDigit, "max_element",
                fmt::format("must be at least {} for levenberg_marquardt", nn::kMaxBeaconDigit));
-}
-
-bool Robust(StrategyKind kind) {
-  return kind == StrategyKind::kMedian || kind == StrategyKind::kTrimmedMean ||
-         kind == StrategyKind::kMultiKrum;
 }
 
 void CheckPrivacy(const RunConfig& config, Faults& faults) {
@@ -219,7 +222,7 @@ StrategyOptions ReadStrategy(const config::ConfigSection& section) {
   return strategy;
 }
 
-nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimits limits) {
+nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, bool classifier, ClientLimits limits) {
   constexpr std::int64_t kMaxGrid = static_cast<std::int64_t>(nn::kImageSideLimit.most) / 2;  // halved once
   nn::EncoderOptions encoder;
   section.Read("side", encoder.side, IntegersWithin(nn::kImageSideLimit, limits),
@@ -239,8 +242,9 @@ nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimit
     encoder.activation = nn::EncoderActivation::kHardClip;
     encoder.norm = nn::EncoderNorm::kNone;
   }
+  if (classifier && !encoder.quantised) encoder.norm = nn::EncoderNorm::kFilterResponse;
   section.Choose("norm", encoder.norm, {"batch", "filter_response", "none"},
-                 "filter_response needs no running statistics");
+                 "filter_response needs no running statistics; default of the workload classifier");
   return encoder;
 }
 
@@ -280,7 +284,10 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   root.Choose("weighting", config.weighting, {"samples", "uniform"},
               "of updates: by the samples of a node, or each node the same");
   config.strategy = ReadStrategy(root.Section("strategy"));
-  config.encoder = ReadEncoder(root.Section("encoder"), limits);
+  const config::ConfigSection encoder = root.Section("encoder");
+  config.encoder = ReadEncoder(encoder, root.Section("client").Is("workload", kClassifier), limits);
+  encoder.Read("classes", config.classes, IntegersWithin(nn::kClassesLimit, limits),
+               "of a classifier whose head is shared; labels count from 0");
   config.client = ReadClientSettings(root, config.rounds, limits);
   config.privacy = ReadPrivacy(root.Section("privacy"));
   const config::ConfigSection buffer = root.Section("buffer");
@@ -294,6 +301,9 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
   if (IsStored(limits)) return config;
   if (config.client.workload() == kSelfSupervised) RecordEncoderFault(nn::Validate(config.encoder), file);
+  if (config.client.workload() == kClassifier) {
+    RecordEncoderFault(nn::Validate(nn::SupervisedOptions{.encoder = config.encoder}), file);
+  }
   return config;
 }
 

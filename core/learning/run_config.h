@@ -91,6 +91,7 @@ struct RunConfig {
   std::string name;            // 1 … 64 of a-z, A-Z, 0-9, '-', '_', '.'; not starting with '.'
   std::string model_file;      // initial parameters; empty: a fresh encoder drawn from client.seed
   nn::EncoderOptions encoder;  // what a fresh one is made of; who draws it checks it
+  std::uint32_t classes = 10;  // of a fresh classifier with a shared head
   StrategyOptions strategy;
   // What each task carries to the nodes; clip_norm and the schedule included.
   v1::ClientSettings client = DefaultClientSettings();

@@ -201,6 +201,11 @@ TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {
   EXPECT_THAT(Message("name = \"a\"\n[strategy]\nkind = \"multi_krum\""), HasSubstr("2 * byzantine + 3"));
   EXPECT_THAT(Message("name = \"a\"\n[strategy]\nkind = \"median\"\n[privacy]\nsecure_aggregation = true"),
               HasSubstr("hides the updates"));
+  for (const std::string kind : {"median", "trimmed_mean"}) {
+    EXPECT_THAT(Message("name = \"a\"\n[strategy]\nkind = \"" + kind + "\"\n[client]\nencoding = \"topk\""),
+                HasSubstr("client.encoding: topk leaves most of an update out"));
+  }
+  EXPECT_TRUE(ParseRunConfig("name = \"a\"\n[client]\nencoding = \"topk\"", "run.toml").ok());
   EXPECT_THAT(Message("name = \"a\"\n[privacy]\nnoise_multiplier = 1"),
               AllOf(HasSubstr("clip_norm"), HasSubstr("uniform")));
   EXPECT_EQ(

@@ -6,6 +6,7 @@
 
 #include "core/learning/client_settings.h"
 #include "core/nn/beacon/federated_beacon.h"
+#include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
 
 namespace tributary::learning {
@@ -24,6 +25,17 @@ absl::Status CheckBeacon(const parameters::TensorSet& model, bool second_order) 
                                         : "a second-order beacon needs the strategy levenberg_marquardt");
 }
 
+absl::Status CheckClassifier(const parameters::TensorSet& model, bool personal) {
+  const absl::StatusOr<nn::ClassifierFile> classifier = nn::ClassifierFromTensors(model);
+  if (!classifier.ok()) {
+    return absl::InvalidArgumentError(fmt::format("the workload classifier needs a classifier: {}",
+                                                  std::string(classifier.status().message())));
+  }
+  if (personal == (classifier->classes == 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(personal ? "client.head is personal, and this model has a head to share"
+                                             : "client.head is shared, and this model has no head");
+}
+
 }  // namespace
 
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model,
@@ -31,6 +43,7 @@ absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::
   if (client.workload() == kBeacon) {
     return CheckBeacon(model, strategy == StrategyKind::kLevenbergMarquardt);
   }
+  if (client.workload() == kClassifier) return CheckClassifier(model, HasPersonalHeads(client));
   if (client.workload() == kExternal) return absl::OkStatus();  // the user's own
   const auto format = model.metadata.find("format");
   if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();

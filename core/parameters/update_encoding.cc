@@ -82,6 +82,10 @@ float Quantise(std::span<float> values, int limit, std::span<std::int16_t> integ
 constexpr int kInt8Limit = 127;
 constexpr int kInt12Limit = 2047;
 
+constexpr std::size_t kTopKUnit = 32;  // elements of which one is kept
+constexpr std::size_t kTopKBytes = sizeof(std::uint16_t) + 1;
+constexpr std::size_t KeptOf(std::size_t elements) { return (elements + kTopKUnit - 1) / kTopKUnit; }
+
 void EncodeInt8(std::span<float> values, char* bytes) {
   std::array<std::int16_t, kEncodingBlock> integers;
   const float scale = Quantise(values, kInt8Limit, integers);
@@ -121,6 +125,21 @@ bool DecodeInt8(const char* bytes, std::span<float> values) {
   return true;
 }
 
+bool DecodeTopK(const char* bytes, std::span<float> values) {
+  float scale;
+  if (!ReadScale(bytes, 128, scale)) return false;
+  std::ranges::fill(values, 0.0F);
+  int last = -1;
+  for (std::size_t i = 0; i < KeptOf(values.size()); ++i, bytes += kTopKBytes) {
+    std::uint16_t place;
+    std::memcpy(&place, bytes, sizeof(place));
+    if (place <= last || place >= values.size()) return false;
+    values[place] = static_cast<float>(static_cast<signed char>(bytes[sizeof(place)])) * scale;
+    last = place;
+  }
+  return true;
+}
+
 float SignedNibbles(unsigned bits) { return static_cast<float>(static_cast<int>(bits << 20) >> 20); }
 
 bool DecodeInt12(const char* bytes, std::span<float> values) {
@@ -134,6 +153,34 @@ bool DecodeInt12(const char* bytes, std::span<float> values) {
     }
   }
   return true;
+}
+
+void EncodeTopK(std::span<float> values, char* bytes) {
+  std::array<std::uint16_t, kEncodingBlock> places;
+  const std::span<std::uint16_t> all = std::span(places).first(values.size());
+  std::iota(all.begin(), all.end(), std::uint16_t{0});
+  const auto kept = static_cast<std::ptrdiff_t>(KeptOf(values.size()));
+  // The first of equal ones: the same choice on every processor.
+  std::ranges::nth_element(all, all.begin() + (kept - 1), [&](std::uint16_t a, std::uint16_t b) {
+    const float left = std::fabs(values[a]);
+    const float right = std::fabs(values[b]);
+    return left > right || (left == right && a < b);
+  });
+  std::ranges::sort(all.begin(), all.begin() + kept);
+  std::array<float, kEncodingBlock / kTopKUnit> largest;
+  for (std::ptrdiff_t i = 0; i < kept; ++i)
+    largest[static_cast<std::size_t>(i)] = values[all[static_cast<std::size_t>(i)]];
+  const std::span<float> chosen = std::span(largest).first(static_cast<std::size_t>(kept));
+  std::array<std::int16_t, largest.size()> integers;
+  const float scale = Quantise(chosen, kInt8Limit, integers);
+  std::memcpy(bytes, &scale, sizeof(scale));
+  bytes += sizeof(scale);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    std::memcpy(bytes, &all[i], sizeof(all[i]));
+    bytes[sizeof(all[i])] = static_cast<char>(integers[i]);
+    bytes += kTopKBytes;
+    values[all[i]] = chosen[i];
+  }
 }
 
 void EncodeFloats(std::span<float> values, char* bytes) {
@@ -157,13 +204,15 @@ struct Codec {
 };
 
 // In the order of UpdateEncoding.
-constexpr std::array<Codec, 7> kCodecs = {{{"unknown", 0, 1, 4, nullptr, nullptr},
-                                           {"float32", 0, 1, 4, EncodeFloats, DecodeFloats},
-                                           {"float16", 0, 1, 2, EncodeHalves, DecodeHalves},
-                                           {"int8", sizeof(float), 1, 1, EncodeInt8, DecodeInt8},
-                                           {"int12", sizeof(float), 2, 3, EncodeInt12, DecodeInt12},
-                                           {"fixed32", 0, 1, 4, nullptr, nullptr},
-                                           {"fixed64", 0, 1, 8, nullptr, nullptr}}};
+constexpr std::array<Codec, 8> kCodecs = {
+    {{"unknown", 0, 1, 4, nullptr, nullptr},
+     {"float32", 0, 1, 4, EncodeFloats, DecodeFloats},
+     {"float16", 0, 1, 2, EncodeHalves, DecodeHalves},
+     {"int8", sizeof(float), 1, 1, EncodeInt8, DecodeInt8},
+     {"int12", sizeof(float), 2, 3, EncodeInt12, DecodeInt12},
+     {"fixed32", 0, 1, 4, nullptr, nullptr},
+     {"fixed64", 0, 1, 8, nullptr, nullptr},
+     {"topk", sizeof(float), kTopKUnit, kTopKBytes, EncodeTopK, DecodeTopK}}};
 
 const Codec& CodecOf(UpdateEncoding encoding) {
   const auto place = static_cast<std::size_t>(encoding);
@@ -186,7 +235,8 @@ std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements) {
 }
 
 std::size_t ElementsPerChunk(UpdateEncoding encoding) {
-  return kMaxChunkBytes / BlockBytes(CodecOf(encoding), kEncodingBlock) * kEncodingBlock;
+  const std::size_t blocks = kMaxChunkBytes / BlockBytes(CodecOf(encoding), kEncodingBlock);
+  return std::min(blocks, kMaxChunkElements / kEncodingBlock) * kEncodingBlock;
 }
 
 absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::string& payload) {
@@ -237,6 +287,10 @@ absl::Status UpdateDecoder::CheckChunk(std::uint64_t offset, std::uint64_t count
     return absl::ResourceExhaustedError(
         fmt::format("chunk of {} elements at {}, the update has {}", count, offset, element_count_));
   }
+  if (count > kMaxChunkElements) {
+    return absl::ResourceExhaustedError(
+        fmt::format("chunk of {} elements, at most {} are allowed", count, kMaxChunkElements));
+  }
   if (payload.size() > kMaxChunkBytes) {
     return absl::ResourceExhaustedError(
         fmt::format("chunk of {} bytes, at most {} are allowed", payload.size(), kMaxChunkBytes));
@@ -280,7 +334,7 @@ absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offse
     const std::span<float> block = values.subspan(begin, std::min(kEncodingBlock, values.size() - begin));
     if (!codec.decode(bytes, block)) {
       return absl::InvalidArgumentError(
-          fmt::format("a value from element {} on is not finite", offset + begin));
+          fmt::format("a value from element {} on is not finite, or its place is wrong", offset + begin));
     }
     bytes += BlockBytes(codec, block.size());
   }

@@ -5,6 +5,10 @@
 // the low nibble of the second, high byte of the second. The second nibble and byte after an odd last element
 // are zero. int8 and int12 come in blocks of kEncodingBlock elements (the last one of an update may be
 // shorter), each after its scale as float32. An element is scale × integer, the integer within ±127 or ±2047.
+//
+// topk has such blocks, too, with 3 bytes for each 32 elements or part of them (0.1 bytes per element): the
+// elements of largest magnitude in the block, each as its place in the block (two bytes, ascending) and its
+// int8. All others are zero.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +31,10 @@ enum class UpdateEncoding : std::uint8_t {
   kInt12 = 4,
   kFixed32 = 5,
   kFixed64 = 6,
+  kTopK = 7,
 };
 
-// "float32", "float16", "int8", "int12", "fixed32", "fixed64".
+// "float32", "float16", "int8", "int12", "fixed32", "fixed64", "topk".
 std::string_view UpdateEncodingName(UpdateEncoding encoding);
 
 // Whether elements come as words of the round's fixed point, not as values.
@@ -42,6 +47,9 @@ inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
 
 // Bytes of `elements` elements, block by block from the first.
 std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements);
+
+// A chunk that is decoded takes no more memory than this asks for, however well it is packed.
+inline constexpr std::size_t kMaxChunkElements = std::size_t{1} << 20;
 
 // Elements of every chunk except the last: whole blocks, at most kMaxChunkBytes encoded.
 std::size_t ElementsPerChunk(UpdateEncoding encoding);
@@ -73,9 +81,10 @@ void EncodeFixedChunk(std::span<const std::int64_t> words, std::string& payload)
 // Takes the chunks of one update in order. Keeps one chunk. One thread at a time.
 //
 // Errors: FailedPrecondition for a chunk that does not follow the one before; ResourceExhausted for one over
-// kMaxChunkBytes or past the end of the update; DataLoss for one that is empty, has another size than its
-// count asks for, ends within a block although more follows, or has wrong padding; InvalidArgument for values
-// or scales that are not finite. Give the update up after an error.
+// kMaxChunkBytes or kMaxChunkElements, or past the end of the update; DataLoss for one that is empty, has
+// another size than its count asks for, ends within a block although more follows, or has wrong padding;
+// InvalidArgument for values or scales that are not finite, and for places that do not ascend. Give the
+// update up after an error.
 class UpdateDecoder {
  public:
   UpdateDecoder(UpdateEncoding encoding, std::size_t element_count)

@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   constexpr std::size_t kElements = 2500;
   if (size < 1) return 0;
-  const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(1 + bytes[0] % 6);
+  const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(1 + bytes[0] % 7);
   tributary::parameters::UpdateDecoder decoder(encoding, kElements);
   std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   while (rest.size() >= 4) {

@@ -13,7 +13,8 @@ namespace tributary::parameters {
 namespace {
 
 constexpr UpdateEncoding kFloatEncodings[] = {UpdateEncoding::kFloat32, UpdateEncoding::kFloat16,
-                                              UpdateEncoding::kInt8, UpdateEncoding::kInt12};
+                                              UpdateEncoding::kInt8, UpdateEncoding::kInt12,
+                                              UpdateEncoding::kTopK};
 
 std::vector<float> Draw(std::size_t n, std::uint64_t seed = 1) {
   std::mt19937_64 random(seed);
@@ -47,7 +48,8 @@ TEST(UpdateEncodingTest, HasNames) {
   EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kFixed32), "fixed32");
   EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(0)), "unknown");
   EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kFixed64), "fixed64");
-  EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(7)), "unknown");
+  EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kTopK), "topk");
+  EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(8)), "unknown");
 }
 
 // What arrives and what is left add up to what was sent, up to the rounding of that subtraction.
@@ -130,6 +132,35 @@ TEST(UpdateEncodingTest, Int8TakesLessThanAQuarterAndAFiftiethOfFloat32) {
   };
   EXPECT_LE(with_headers(UpdateEncoding::kInt8), 0.27 * with_headers(UpdateEncoding::kFloat32));
   EXPECT_LE(with_headers(UpdateEncoding::kInt12), 0.40 * with_headers(UpdateEncoding::kFloat32));
+}
+
+TEST(UpdateEncodingTest, TopKKeepsTheLargestOfEachBlockAndLeavesTheRest) {
+  std::vector<float> values(1024 + 40);
+  std::iota(values.begin(), values.begin() + 1024, 1.0f);
+  for (std::size_t i = 0; i < 512; ++i) values[2 * i] *= -1;
+  values[1024 + 7] = 5;
+  values[1024 + 8] = -5;  // equal ones: the first that fit
+  values[1024 + 9] = 5;
+  std::vector<float> left = values;
+  const std::vector<float> arrived = RoundTrip(UpdateEncoding::kTopK, left);
+  for (std::size_t i = 0; i < 1024; ++i) {
+    if (i < 1024 - 32) {
+      EXPECT_EQ(arrived[i], 0) << i;
+      EXPECT_EQ(left[i], values[i]) << i;
+    } else {
+      EXPECT_NEAR(arrived[i], values[i], 0.51 * 1024 / 127) << i;
+    }
+  }
+  EXPECT_EQ(arrived[1024 + 7], 5) << "a part of 32 elements keeps one, too";
+  EXPECT_EQ(arrived[1024 + 8], -5);
+  EXPECT_EQ(arrived[1024 + 9], 0);
+  EXPECT_EQ(left[1024 + 9], 5);
+}
+
+TEST(UpdateEncodingTest, TopKTakesATenthOfInt8) {
+  EXPECT_EQ(EncodedBytes(UpdateEncoding::kTopK, 1024), 100u);
+  EXPECT_EQ(EncodedBytes(UpdateEncoding::kTopK, 1), 7u);
+  EXPECT_EQ(ElementsPerChunk(UpdateEncoding::kTopK), kMaxChunkElements);
 }
 
 TEST(UpdateEncodingTest, RefusesToEncodeWhatIsNotANumber) {
@@ -246,6 +277,28 @@ TEST(UpdateDecoderTest, ReadsFloat32WhereverItLies) {
     EXPECT_TRUE(std::ranges::equal(*values, sent));
     EXPECT_TRUE(decoder.complete());
   }
+}
+
+TEST(UpdateDecoderTest, RefusesPlacesThatDoNotAscendOrLieElsewhere) {
+  std::vector<float> values(1024);
+  std::iota(values.begin(), values.end(), 1.0f);
+  std::string good;
+  ASSERT_TRUE(EncodeChunk(UpdateEncoding::kTopK, values, good).ok());
+  const auto decode = [](const std::string& payload) {
+    return UpdateDecoder(UpdateEncoding::kTopK, 1024).Decode(0, 1024, payload).status().code();
+  };
+  EXPECT_EQ(decode(good), absl::StatusCode::kOk);
+  for (const std::uint16_t place : {std::uint16_t{992}, std::uint16_t{1024}, std::uint16_t{65535}}) {
+    std::string payload = good;
+    std::memcpy(payload.data() + payload.size() - 3, &place, sizeof(place));
+    EXPECT_EQ(decode(payload), absl::StatusCode::kInvalidArgument) << place;
+  }
+  const std::string many(EncodedBytes(UpdateEncoding::kTopK, 2 * kMaxChunkElements), '\0');
+  EXPECT_EQ(UpdateDecoder(UpdateEncoding::kTopK, 4 * kMaxChunkElements)
+                .Decode(0, 2 * kMaxChunkElements, many)
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST(UpdateDecoderTest, RefusesInt12PaddingThatIsNotZero) {

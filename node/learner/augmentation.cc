@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/nn/encoder/augmenter.h"
+#include "core/nn/kernel/image_shape.h"
 #include "core/status/macros.h"
 #include "fpga/model/augmentation.h"
 

@@ -27,6 +27,7 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
   for (const std::uint32_t index : indices) {
     const auto image = set.image(index);
     part.pixels.insert(part.pixels.end(), image.begin(), image.end());
+    if (!set.labels.empty()) part.labels.push_back(set.labels[index]);
   }
   return part;
 }
@@ -36,8 +37,9 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
 namespace {
 
 // What tells which images to learn from: a program of the user's has its own.
-constexpr const char* kKeysOfImages[] = {"images", "labels", "image_side",  "image_colour", "glyphs", "split",
-                                         "alpha",  "shards", "shard_index", "seed",         "buffer"};
+constexpr const char* kKeysOfImages[] = {"images", "labels",   "image_side", "image_colour", "glyphs",
+                                         "split",  "alpha",    "shards",     "shard_index",  "seed",
+                                         "buffer", "workload", "held_out"};
 
 std::optional<ExternalTrainerOptions> ReadTrainer(const config::ConfigSection& federation) {
   const config::ConfigSection section = federation.Section("trainer");
@@ -111,7 +113,12 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   section.Read("images", config.images,
                unless_trainer("an idx file, a folder of PNG and JPEG files, or \"glyphs\" (built in)"));
   section.ReadFile("labels", config.labels,
-                   "idx file; needed to split by label only. The classes of a folder are its folders");
+                   "idx file; needed to split by label and for a classifier. The classes of a folder are its "
+                   "folders");
+  section.Choose("workload", config.classifier, {"self_supervised", "classifier"},
+                 "of the runs that this node takes part in; a classifier learns from labels");
+  section.Read("held_out", config.held_out, {0, 0.9},
+               "classifier: part of the images that it does not learn from, to tell the accuracy");
   const bool drawn = config.images == "glyphs";
   if (drawn) {
     section.Read("glyphs", config.glyphs, {10, 1'000'000}, "how many to draw, with images = \"glyphs\"");
@@ -136,10 +143,14 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   if (split.kind != images::ImageSplit::kIid && !labelled) {
     section.Fault("labels", "a shard or dirichlet split needs the labels of the images");
   }
+  if (config.classifier && !without_images && !labelled) {
+    section.Fault("labels", "the workload classifier needs the labels of the images");
+  }
   section.ReadFile("state", config.state,
-                   "file that keeps error feedback and the buffer over a restart; \"\": none");
+                   "file that keeps error feedback, the buffer and a personal head over a restart; \"\": none");
   section.Read("buffer", config.buffer, {0, kMaxBuffer},
                "learn from a stream and keep this many of the most novel images; 0: keep all");
+  if (config.classifier && config.buffer > 0) section.Fault("buffer", "the workload classifier keeps all");
   section.Read("memory_bytes", config.memory_bytes, {0, 1LL << 40},
                "decline a run that needs more to train; 0: what the unit's MemoryMax leaves");
   return config;
@@ -152,7 +163,9 @@ absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
                        : images::ReadImageFiles({config.images, config.labels, config.fitted}));
   const auto parts = images::SplitImages(set.count(), set.labels, config.split);
   if (!parts.ok()) return WithContext(config.images, parts.status());
-  return Part(set, (*parts)[config.shard]);
+  images::ImageSet part = Part(set, (*parts)[config.shard]);
+  if (!config.classifier) part.labels.clear();
+  return part;
 }
 
 absl::StatusOr<BeaconExamples> LoadExamples(const BeaconSamplesConfig& config) {

@@ -30,7 +30,9 @@ struct FederationConfig {
   std::optional<ExternalTrainerOptions> trainer;  // what trains; none: the images below do
   std::optional<BeaconSamplesConfig> beacon;      // what a beacon network trains on, instead of images
   std::string images;                             // an idx file, a folder of pictures, or "glyphs"
-  std::string labels;                             // for splits by label; they stay here
+  std::string labels;                             // for splits and classifiers; they stay here
+  bool classifier = false;                        // learns from labels, in runs of that workload
+  double held_out = 0.2;                          // part of a classifier's images to judge by
   nn::ImageShape fitted = {28, 1};                // what the pictures of a folder become
   std::size_t glyphs = 7000;                      // how many, where images are "glyphs"
   images::ImageSplitOptions split;                // of the set over `split.nodes` nodes

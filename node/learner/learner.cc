@@ -45,9 +45,9 @@ absl::StatusOr<parameters::TensorSet> TensorsOf(const wire::TrainTask& task, std
 }
 
 // As one vector. Errors: those of FlatModelOf; InvalidArgument for another number of elements.
-absl::StatusOr<std::vector<float>> ParametersOf(const wire::TrainTask& task, parameters::TensorSet set) {
+absl::StatusOr<parameters::FlatModel> ParametersOf(const wire::TrainTask& task, parameters::TensorSet set) {
   ASSIGN_OR_RETURN(parameters::FlatModel model, parameters::FlatModelOf(std::move(set)));
-  if (model.values.size() == task.train.element_count()) return std::move(model.values);
+  if (model.values.size() == task.train.element_count()) return model;
   return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
                                                 model.values.size(), task.train.element_count()));
 }
@@ -180,7 +180,9 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   decline = UnlessPlanned(plan.status());
   if (!plan.ok()) return plan.status();
   decline = Because(v1::DECLINE_REASON_MODEL, true);
-  ASSIGN_OR_RETURN(const std::vector<float> global, ParametersOf(task, std::move(set)));
+  ASSIGN_OR_RETURN(const parameters::FlatModel model, ParametersOf(task, std::move(set)));
+  const std::vector<float>& global = model.values;
+  statistics_ = parameters::FindStatistics(model.layout.tensors);
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
   RETURN_IF_ERROR(Afford(RoundBytes(task, *plan, !options_.state_file.empty()), plan->what));
   decline = Because(v1::DECLINE_REASON_IMAGES, true);
@@ -316,6 +318,10 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
   if (!task.masking && task.train.settings().encoding() != v1::UPDATE_ENCODING_FLOAT32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
+    // The next round measures them anew: what was not sent of them would count twice.
+    for (const parameters::StatisticRange& range : statistics_) {
+      std::ranges::fill(std::span(residual_).subspan(range.first, range.count), 0.0F);
+    }
   }
   Say(spdlog::level::info,
       fmt::format("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/link/federation_client.h"
+#include "core/parameters/flat_model.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
@@ -98,8 +99,9 @@ class Learner {
   std::optional<wire::TrainTask> prepared_for_;
   TrainingMemory memory_;
   std::vector<float> update_;
-  std::vector<float> residual_;   // of the last accepted update
-  std::vector<float> remainder_;  // of the update under way
+  std::vector<parameters::StatisticRange> statistics_;  // of the task's model
+  std::vector<float> residual_;                         // of the last accepted update
+  std::vector<float> remainder_;                        // of the update under way
 
   std::unique_ptr<link::FederationClient> client_;
   std::jthread thread_;  // last: it uses everything above

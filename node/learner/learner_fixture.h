@@ -47,6 +47,11 @@ class LearnerFixture : public ::testing::Test {
 
   void Start(const std::string& state_file = "", std::size_t buffer = 0,
              images::ImageSet images = images::DrawGlyphs(40, 1), std::uint64_t memory_bytes = 0) {
+    StartWith(std::make_unique<ImageTrainer>(std::move(images), "south", buffer), state_file, memory_bytes);
+  }
+
+  void StartWith(std::unique_ptr<Trainer> trainer, const std::string& state_file = "",
+                 std::uint64_t memory_bytes = 0) {
     LearnerOptions options;
     options.memory_bytes = memory_bytes;
     options.client.aggregator = server_.address();
@@ -55,8 +60,7 @@ class LearnerFixture : public ::testing::Test {
     options.state_file = state_file;
     metrics_.emplace();
     server_.Forget();  // a node that starts must not be given a task of the one before
-    learner_.emplace(options, std::make_unique<ImageTrainer>(std::move(images), "south", buffer), clock_,
-                     *metrics_);
+    learner_.emplace(options, std::move(trainer), clock_, *metrics_);
     learner_->Start();
   }
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 [ -f build/sysroot-arm64/complete ] || { echo "units.sh: build/sysroot-arm64 is missing: run deploy/package.sh arm64" >&2; exit 1; }
 [ $# -gt 0 ] || set -- runtime_test config_test certificates_test http_test estimate_test parameters_test privacy_test nn_test exchange_test \
   images_test scene_test radio_test truth_test model_test spool_test journal_test wire_test learning_settings_test store_test \
-  learning_rules_test fusion_test accelerator_test workload_test source_test checks_test serial_test link_test access_test join_test \
+  learning_rules_test fusion_test accelerator_test workload_test retraining_test source_test checks_test serial_test link_test access_test join_test \
   survey_test aggregator_test publish_test server_test learning_test node_test cli_test
 deploy/build.sh arm64 "$@"
 

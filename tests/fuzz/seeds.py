@@ -317,6 +317,14 @@ def positions():
             "size_number": fill(b"1", b"0,0."), "size_lines": fill(b"\n"), "wrong": b"nan,0\n1,inf\n1;2\n"}
 
 
+def labelled_ranges():
+    # A network that has drifted, and samples enough to train on.
+    drifted = b"".join(b"%d,%d.5,%d.25,3,40,-40\n" % (i * 100_000_000, i % 7 + 1, i % 5 + 1) for i in range(1000))
+    return {"good": b"1660556544766000000,3.98,0.97,4.06,1.5,-0.32\r\n\n", "drifted": drifted,
+            "size_count": fill(b"1,2,3,4,5,6\n"), "size_line": fill(b"1"), "size_fields": fill(b","),
+            "size_lines": fill(b"\n"), "wrong": b"-1,2,3,4,5,6\n1,nan,3,4,5,6\n1,2,3,4,inf,6\n1;2\n"}
+
+
 SEEDS = {
     "access_tokens_fuzz": lambda: toml() | access_tokens(),
     "answers_fuzz": answers,
@@ -359,6 +367,7 @@ SEEDS = {
     "revocation_list_fuzz": revocation_lists,
     "run_config_fuzz": toml,
     "safetensors_fuzz": model_files,
+    "samples_text_fuzz": labelled_ranges,
     "segment_fuzz": spool_segments,
     "survey_file_fuzz": lambda: toml() | {
         "example": (ROOT / "deploy/examples/survey.toml").read_bytes(),

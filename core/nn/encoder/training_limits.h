@@ -56,6 +56,7 @@ inline constexpr TrainingLimit kSaturationLimit = {0, 10};
 inline constexpr TrainingLimit kHueLimit = {0, 180};
 inline constexpr TrainingLimit kProbabilityLimit = {0, 1};
 
+inline constexpr TrainingLimit kClassesLimit = {2, 256};  // a label is a byte
 inline constexpr TrainingLimit kImageSideLimit = {4, 256};
 inline constexpr TrainingLimit kInputChannelsLimit = {1, 3};  // grey or colour: 2 is neither
 inline constexpr TrainingLimit kStagesLimit = {1, 6};

@@ -1,0 +1,207 @@
+#include "node/learner/classifier_trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/nn/encoder/classifier_file.h"
+#include "core/parameters/safetensors.h"
+#include "core/runtime/file.h"
+#include "node/learner/learner_fixture.h"
+#include "node/learner/learner_state.h"
+
+namespace tributary::learner {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ClassifierTrainerTest : public LearnerFixture {
+ protected:
+  ClassifierTrainerTest() { Offer(0); }
+
+  // The run's model: with a head for so many classes, or without one.
+  void Offer(std::size_t classes) {
+    nn::ClassifierFile file{.encoder = {.channels = {4, 8}, .norm = nn::EncoderNorm::kFilterResponse},
+                            .classes = classes,
+                            .parameters = {}};
+    file.parameters = nn::FreshClassifier(file.encoder, classes, 3);
+    global_ = file.parameters;
+    server_.model = nn::EncodeClassifier(file);
+  }
+
+  v1::ParticipateResponse ClassifierTask(std::uint32_t round, const std::string& head) const {
+    v1::ParticipateResponse task = Task(round);
+    v1::ClientSettings& settings = *task.mutable_train()->mutable_settings();
+    settings.set_workload("classifier");
+    settings.set_head(head);
+    settings.set_local_steps(4);
+    settings.set_learning_rate(2);
+    return task;
+  }
+
+  LearnerCounters Learn(std::uint32_t round, const std::string& head) {
+    server_.Push(ClassifierTask(round, head));
+    return Await(++rounds_);
+  }
+
+  static std::unique_ptr<Trainer> Classifier(images::ImageSet images = images::DrawGlyphs(60, 1),
+                                             double held_out = 0.25) {
+    return std::make_unique<ClassifierTrainer>(std::move(images), "south", held_out);
+  }
+
+  parameters::TensorSet KeptState() const {
+    return DecodeLearnerState(*runtime::ReadFile(state_file_))->trainer;
+  }
+
+  std::string WhyDeclined(const v1::ParticipateResponse& task, std::unique_ptr<Trainer> trainer = Classifier()) {
+    StartWith(std::move(trainer));
+    server_.Push(task);
+    const v1::DeclineTaskRequest decline = server_.AwaitDecline();
+    EXPECT_TRUE(decline.for_good());
+    learner_->Stop();
+    return decline.message();
+  }
+};
+
+TEST_F(ClassifierTrainerTest, TrainsASharedHeadAndTellsItsAccuracy) {
+  Offer(10);
+  StartWith(Classifier());
+  EXPECT_EQ(Learn(1, "shared").accepted, 1u);
+  learner_->Stop();
+  const v1::UpdateHeader& header = server_.submissions[0][0].header();
+  EXPECT_EQ(header.sample_count(), 45u);  // a quarter is held out
+  EXPECT_EQ(header.element_count(), global_.size());
+  EXPECT_TRUE(header.metrics().has_held_out_accuracy());
+  EXPECT_GT(header.metrics().loss(), 0);
+  const std::vector<float> update = Received(server_.submissions[0]);
+  for (const std::size_t part : {std::size_t{0}, global_.size() - 1}) EXPECT_NE(update[part], 0) << part;
+}
+
+// Reads the wire: no four neighbours of a head that a node has ever had, and no room for them.
+TEST_F(ClassifierTrainerTest, NothingOfAPersonalHeadLeavesTheNode) {
+  StartWith(Classifier(), state_file_);
+  std::vector<std::vector<float>> heads;
+  for (const std::uint32_t round : {1, 2, 3}) {
+    EXPECT_EQ(Learn(round, "personal").accepted, round);
+    for (const auto& [name, tensor] : KeptState().tensors) {
+      heads.push_back(*parameters::FloatValues(name, tensor, tensor.shape));
+    }
+  }
+  learner_->Stop();
+  ASSERT_EQ(heads.size(), 6u);  // bias and weight, thrice
+  EXPECT_NE(heads[1], heads[5]) << "a head that does not learn proves nothing";
+  const auto on_the_wire = [&](std::span<const float> values) {
+    const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return std::ranges::any_of(server_.wire,
+                               [&](const std::string& message) { return message.find(bytes) != std::string::npos; });
+  };
+  for (const std::vector<float>& head : heads) {
+    for (std::size_t i = 0; i + 4 <= head.size(); i += 4) {
+      ASSERT_FALSE(on_the_wire(std::span(head).subspan(i, 4)));
+    }
+  }
+  // The search finds what does travel.
+  const std::vector<float> sent = Received(server_.submissions[2]);
+  EXPECT_TRUE(on_the_wire(std::span(sent).subspan(8, 4)));
+  for (const auto& submission : server_.submissions) {
+    EXPECT_EQ(submission[0].header().element_count(), global_.size());
+  }
+}
+
+TEST_F(ClassifierTrainerTest, APersonalHeadSurvivesARestart) {
+  StartWith(Classifier(), state_file_);
+  for (const std::uint32_t round : {1, 2, 3}) Learn(round, "personal");
+  learner_->Stop();
+  const std::vector<float> expected = Received(server_.submissions[2]);
+  const parameters::TensorSet head = KeptState();
+
+  std::filesystem::remove(state_file_);
+  learner_.reset();
+  rounds_ = 0;
+  server_.submissions.clear();
+  StartWith(Classifier(), state_file_);
+  for (const std::uint32_t round : {1, 2}) Learn(round, "personal");
+  learner_.reset();
+  rounds_ = 0;
+  StartWith(Classifier(), state_file_);
+  Learn(3, "personal");
+  learner_->Stop();
+  EXPECT_EQ(Received(server_.submissions[2]), expected);
+  EXPECT_EQ(parameters::EncodeSafetensors(KeptState()), parameters::EncodeSafetensors(head));
+}
+
+// A round without EndRound leaves no trace.
+TEST_F(ClassifierTrainerTest, ARefusedUpdateLeavesTheHeadAsItWas) {
+  server_.answer.set_accepted(false);
+  StartWith(Classifier(), state_file_);
+  EXPECT_EQ(Learn(1, "personal").refused, 1u);
+  EXPECT_EQ(Learn(1, "personal").refused, 2u);
+  learner_->Stop();
+  EXPECT_EQ(Received(server_.submissions[0]), Received(server_.submissions[1]));
+}
+
+TEST_F(ClassifierTrainerTest, AHeadOfAnotherNumberOfClassesIsNotRestored) {
+  StartWith(Classifier(), state_file_);
+  Learn(1, "personal");
+  learner_.reset();
+  rounds_ = 0;
+  images::ImageSet few = images::DrawGlyphs(60, 1);
+  for (std::uint8_t& label : few.labels) label %= 3;
+  StartWith(Classifier(few), state_file_);
+  EXPECT_EQ(Learn(2, "personal").accepted, 1u);
+  learner_->Stop();
+  EXPECT_EQ(KeptState().tensors.at("head.bias").shape, std::vector<std::uint64_t>{3});
+}
+
+TEST_F(ClassifierTrainerTest, AHeadThatOneSideSharesAndTheOtherKeepsIsDeclined) {
+  Offer(10);
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal")), HasSubstr("heads are personal, and its model has one"));
+}
+
+TEST_F(ClassifierTrainerTest, ASharedHeadThatIsMissingIsDeclined) {
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "shared")), HasSubstr("head is shared, and its model has none"));
+}
+
+TEST_F(ClassifierTrainerTest, AClassThatTheSharedHeadDoesNotTellIsDeclined) {
+  Offer(7);
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "shared")),
+              HasSubstr("images of class 9, the run's head tells 7 classes"));
+}
+
+TEST_F(ClassifierTrainerTest, ImagesOfAnotherSideAreDeclined) {
+  images::ImageSet images = images::DrawGlyphs(60, 1);
+  images.side = 14;
+  images.pixels.resize(60 * 14 * 14);
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal"), Classifier(images)),
+              AllOf(HasSubstr("14 x 14"), HasSubstr("28 x 28")));
+}
+
+TEST_F(ClassifierTrainerTest, ANodeWithoutLabelsDeclines) {
+  images::ImageSet images = images::DrawGlyphs(60, 1);
+  images.labels.clear();
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal"), Classifier(images)), HasSubstr("no labelled image"));
+}
+
+TEST_F(ClassifierTrainerTest, AModelOfAnotherKindIsDeclined) {
+  server_.model = nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(Small()));
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal")), HasSubstr("tributary-classifier-1"));
+}
+
+// The network of a classifier that a task may ask for is the aggregator's choice; the memory is this node's.
+TEST_F(ClassifierTrainerTest, ATaskBeyondTheMemoryIsDeclined) {
+  StartWith(Classifier(), "", 16 << 20);
+  v1::ParticipateResponse task = ClassifierTask(1, "personal");
+  task.mutable_train()->mutable_settings()->set_batch(4096);
+  server_.Push(task);
+  EXPECT_THAT(server_.AwaitDecline().message(), HasSubstr("a batch of 4096 images"));
+}
+
+}  // namespace
+}  // namespace tributary::learner
