@@ -37,10 +37,11 @@ std::vector<ClientSetting> MakeTable() {
        .workloads = {kExternal},
        .help = "the name that this program gives itself"},
       {.field = Field(Settings::kHeadFieldNumber),
-       .choices = {"shared", "personal"},
+       .choices = {"shared", "adjusted", "personal"},
        .workloads = {kClassifier},
        .earlier = "shared",
-       .help = "personal: each node keeps the head of its classifier to itself"},
+       .help = "personal: each node keeps the head of its classifier to itself; adjusted: only how often it "
+               "meets each class, by which it shifts the shared head's logits"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
@@ -333,6 +334,8 @@ parameters::UpdateEncoding EncodingOf(const Settings& settings) {
 }
 
 bool HasPersonalHeads(const Settings& settings) { return settings.head() == "personal"; }
+
+bool HasPersonalPriors(const Settings& settings) { return settings.head() == "adjusted"; }
 
 nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
   if (settings.method() == "byol") return nn::SelfSupervisedMethod::kByol;

@@ -84,6 +84,8 @@ parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
 
 // Each node of a run of classifiers has a head of its own, which is no part of the run's model.
 bool HasPersonalHeads(const v1::ClientSettings& settings);
+// Each node shifts the logits of the shared head by how often it meets a class.
+bool HasPersonalPriors(const v1::ClientSettings& settings);
 
 // For settings within their limits.
 nn::SelfSupervisedMethod MethodOf(const v1::ClientSettings& settings);

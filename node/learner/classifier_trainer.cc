@@ -40,23 +40,35 @@ ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, 
 
 std::size_t ClassifierTrainer::LargestLabel() const { return std::ranges::max(images_.labels); }
 
+// As if the node had a tenth of an image more of each class: a class that it has not met yet may still come.
+std::vector<float> ClassifierTrainer::LogPriors(std::size_t classes) const {
+  constexpr double kUnmet = 0.1;
+  std::vector<double> counts(classes, kUnmet);
+  for (const std::uint32_t i : trained_on_) counts[images_.labels[i]] += 1;
+  const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+  std::vector<float> priors;
+  for (const double count : counts) priors.push_back(static_cast<float>(std::log(count / all)));
+  return priors;
+}
+
 absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task,
                                                      const parameters::TensorSet& model) {
   ASSIGN_OR_RETURN(const nn::ClassifierFile file, nn::ClassifierFromTensors(model));
   const v1::ClientSettings& settings = task.train.settings();
   const bool personal = learning::HasPersonalHeads(settings);
   if (personal != (file.classes == 0)) {
-    return absl::InvalidArgumentError(
-        personal ? "the run says that heads are personal, and its model has one"
-                 : "the run says that the head is shared, and its model has none");
+    return absl::InvalidArgumentError(personal
+                                          ? "the run says that heads are personal, and its model has one"
+                                          : "the run says that the head is shared, and its model has none");
   }
   if (trained_on_.empty() || images_.labels.size() != images_.count()) {
     return absl::FailedPreconditionError("this node has no labelled image to learn from");
   }
   const std::size_t classes = personal ? std::max<std::size_t>(LargestLabel() + 1, 2) : file.classes;
   if (LargestLabel() >= classes) {
-    return absl::FailedPreconditionError(fmt::format(
-        "this node has images of class {}, the run's head tells {} classes from 0 on", LargestLabel(), classes));
+    return absl::FailedPreconditionError(
+        fmt::format("this node has images of class {}, the run's head tells {} classes from 0 on",
+                    LargestLabel(), classes));
   }
   if (images_.shape() != file.encoder.image()) {
     return absl::FailedPreconditionError(fmt::format("images of {}, the run's encoder takes {}",
@@ -75,14 +87,15 @@ absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task
               .augmentation = settings.augmentation(),
               .personal = personal,
               .run_seed = settings.seed()};
+  if (learning::HasPersonalPriors(settings)) planned_.options.log_priors = LogPriors(classes);
   const std::uint64_t batch = planned_.options.batch, pixels = images_.image_size();
   const std::uint64_t head = classes * (file.encoder.feature_count() + 1);
   return TrainingPlan{
       .bytes = nn::TrainerBytes(planned_.options) +
-               batch * (sizeof(std::uint32_t) + pixels + 1) +          // the stream's batch, its labels
-               2 * sizeof(std::uint32_t) * trained_on_.size() +        // its part and order
-               (pixels + 1) * held_out_.size() +                       // as they are judged
-               sizeof(float) * (file.parameters.size() + 3 * head),    // parameters_, head_, in the state
+               batch * (sizeof(std::uint32_t) + pixels + 1) +        // the stream's batch, its labels
+               2 * sizeof(std::uint32_t) * trained_on_.size() +      // its part and order
+               (pixels + 1) * held_out_.size() +                     // as they are judged
+               sizeof(float) * (file.parameters.size() + 3 * head),  // parameters_, head_, in the state
       .kept_vectors = 0,
       .what = fmt::format("a batch of {} images of {} through {} channels to {} classes", batch,
                           images_.shape().Text(), fmt::join(file.encoder.channels, ", "), classes)};

@@ -1,5 +1,5 @@
 // Trains a classifier on this node's labelled images: a shared encoder with a shared head, or with a head
-// that never leaves the node.
+// that never leaves the node, or with a shared head and priors that never leave it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 #include "core/images/images_stream.h"
-#include "core/nn/encoder/supervised_trainer.h"
 #include "core/nn/encoder/strong_augmenter.h"
+#include "core/nn/encoder/supervised_trainer.h"
 #include "node/learner/trainer.h"
 
 namespace tributary::learner {
@@ -48,7 +48,7 @@ class ClassifierTrainer : public Trainer {
  private:
   // What the last Plan saw.
   struct Planned {
-    nn::SupervisedOptions options;
+    nn::SupervisedOptions options;  // with this node's priors, if the run adjusts by them
     nn::StrongAugmentationOptions views;
     std::string augmentation;
     bool personal = false;
@@ -56,6 +56,7 @@ class ClassifierTrainer : public Trainer {
   };
 
   std::size_t LargestLabel() const;
+  std::vector<float> LogPriors(std::size_t classes) const;
   double HeldOutAccuracy();
 
   images::ImageSet images_;
@@ -65,9 +66,9 @@ class ClassifierTrainer : public Trainer {
   // After Prepare.
   std::unique_ptr<nn::SupervisedTrainer> trainer_;
   std::optional<images::ImageStream> stream_;
-  std::vector<float> head_;                // this node's own, as of the last EndRound; else empty
-  std::vector<float> parameters_;          // of the shared part and the head
-  std::vector<std::uint8_t> labels_;       // of a batch
+  std::vector<float> head_;           // this node's own, as of the last EndRound; else empty
+  std::vector<float> parameters_;     // of the shared part and the head
+  std::vector<std::uint8_t> labels_;  // of a batch
 };
 
 }  // namespace tributary::learner

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -56,11 +57,18 @@ class ClassifierTrainerTest : public LearnerFixture {
     return std::make_unique<ClassifierTrainer>(std::move(images), "south", held_out);
   }
 
+  bool OnTheWire(std::span<const float> values) const {
+    const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return std::ranges::any_of(
+        server_.wire, [&](const std::string& message) { return message.find(bytes) != std::string::npos; });
+  }
+
   parameters::TensorSet KeptState() const {
     return DecodeLearnerState(*runtime::ReadFile(state_file_))->trainer;
   }
 
-  std::string WhyDeclined(const v1::ParticipateResponse& task, std::unique_ptr<Trainer> trainer = Classifier()) {
+  std::string WhyDeclined(const v1::ParticipateResponse& task,
+                          std::unique_ptr<Trainer> trainer = Classifier()) {
     StartWith(std::move(trainer));
     server_.Push(task);
     const v1::DeclineTaskRequest decline = server_.AwaitDecline();
@@ -97,19 +105,14 @@ TEST_F(ClassifierTrainerTest, NothingOfAPersonalHeadLeavesTheNode) {
   learner_->Stop();
   ASSERT_EQ(heads.size(), 6u);  // bias and weight, thrice
   EXPECT_NE(heads[1], heads[5]) << "a head that does not learn proves nothing";
-  const auto on_the_wire = [&](std::span<const float> values) {
-    const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-    return std::ranges::any_of(server_.wire,
-                               [&](const std::string& message) { return message.find(bytes) != std::string::npos; });
-  };
   for (const std::vector<float>& head : heads) {
     for (std::size_t i = 0; i + 4 <= head.size(); i += 4) {
-      ASSERT_FALSE(on_the_wire(std::span(head).subspan(i, 4)));
+      ASSERT_FALSE(OnTheWire(std::span(head).subspan(i, 4)));
     }
   }
   // The search finds what does travel.
   const std::vector<float> sent = Received(server_.submissions[2]);
-  EXPECT_TRUE(on_the_wire(std::span(sent).subspan(8, 4)));
+  EXPECT_TRUE(OnTheWire(std::span(sent).subspan(8, 4)));
   for (const auto& submission : server_.submissions) {
     EXPECT_EQ(submission[0].header().element_count(), global_.size());
   }
@@ -137,6 +140,26 @@ TEST_F(ClassifierTrainerTest, APersonalHeadSurvivesARestart) {
   EXPECT_EQ(parameters::EncodeSafetensors(KeptState()), parameters::EncodeSafetensors(head));
 }
 
+TEST_F(ClassifierTrainerTest, PriorsChangeTheUpdateAndStayOnTheNode) {
+  Offer(10);
+  images::ImageSet images = images::DrawGlyphs(60, 1);
+  for (std::uint8_t& label : images.labels) label %= 4;
+  StartWith(Classifier(images, 0), state_file_);
+  Learn(1, "shared");
+  Learn(1, "adjusted");
+  learner_->Stop();
+  EXPECT_NE(Received(server_.submissions[0]), Received(server_.submissions[1]));
+  EXPECT_FALSE(std::filesystem::exists(state_file_)) << "priors are counted, not kept";
+  // 60 images and a tenth of one of each class.
+  std::vector<float> priors;
+  for (std::size_t k = 0; k < 10; ++k) {
+    const auto count = static_cast<double>(std::ranges::count(images.labels, k));
+    priors.push_back(static_cast<float>(std::log((count + 0.1) / 61)));
+  }
+  EXPECT_FALSE(OnTheWire(priors));
+  EXPECT_FALSE(OnTheWire(std::span(priors).first(4)));
+}
+
 // A round without EndRound leaves no trace.
 TEST_F(ClassifierTrainerTest, ARefusedUpdateLeavesTheHeadAsItWas) {
   server_.answer.set_accepted(false);
@@ -162,7 +185,8 @@ TEST_F(ClassifierTrainerTest, AHeadOfAnotherNumberOfClassesIsNotRestored) {
 
 TEST_F(ClassifierTrainerTest, AHeadThatOneSideSharesAndTheOtherKeepsIsDeclined) {
   Offer(10);
-  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal")), HasSubstr("heads are personal, and its model has one"));
+  EXPECT_THAT(WhyDeclined(ClassifierTask(1, "personal")),
+              HasSubstr("heads are personal, and its model has one"));
 }
 
 TEST_F(ClassifierTrainerTest, ASharedHeadThatIsMissingIsDeclined) {

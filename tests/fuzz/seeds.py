@@ -332,6 +332,7 @@ SEEDS = {
     "config_fuzz": toml,
     "conflate_fuzz": json_lines,
     "convert_fuzz": frames,
+    "classifier_file_fuzz": model_files,
     "encoder_file_fuzz": model_files,
     "engine_fuzz": bytes_of_any_kind,
     "federation_task_fuzz": tasks,

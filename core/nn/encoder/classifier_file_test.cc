@@ -47,13 +47,17 @@ TEST(ClassifierFileTest, AModelWithoutHeadHasNoTensorOfOne) {
 }
 
 TEST(ClassifierFileTest, NamesWhatDoesNotFit) {
-  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["format"] = std::string("tributary-encoder-1"); }), HasSubstr("\"format\""));
+  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["format"] = std::string("tributary-encoder-1"); }),
+              HasSubstr("\"format\""));
   EXPECT_THAT(FaultOf([](auto& set) { set.metadata.erase("classes"); }), HasSubstr("\"classes\" is missing"));
-  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("many"); }), HasSubstr("\"classes\" is not a number"));
-  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("1000000"); }), HasSubstr("classes must be from 2"));
+  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("many"); }),
+              HasSubstr("\"classes\" is not a number"));
+  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("1000000"); }),
+              HasSubstr("classes must be from 2"));
   EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("5"); }), HasSubstr("head.bias"));
   EXPECT_THAT(FaultOf([](auto& set) { set.metadata["classes"] = std::string("0"); }), HasSubstr("head."));
-  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["norm"] = std::string("batch"); }), HasSubstr("norm must be"));
+  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["norm"] = std::string("batch"); }),
+              HasSubstr("norm must be"));
   EXPECT_THAT(FaultOf([](auto& set) { set.tensors.erase("head.weight"); }), HasSubstr("head.weight"));
   EXPECT_THAT(FaultOf([](auto& set) {
                 const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -33,6 +33,10 @@ absl::Status Validate(const SupervisedOptions& options) {
         "norm must be filter_response or none for a classifier: the nodes' batches differ too much");
   }
   RETURN_IF_ERROR(kClassesLimit.Check("classes", options.classes));
+  if (!options.log_priors.empty() &&
+      (options.log_priors.size() != options.classes || !CheckFinite(options.log_priors).ok())) {
+    return absl::InvalidArgumentError("log_priors must be a finite number for each class");
+  }
   RETURN_IF_ERROR(kBatchLimit.Check("batch", options.batch));
   RETURN_IF_ERROR(kLearningRateLimit.Check("learning_rate", options.learning_rate));
   RETURN_IF_ERROR(kMomentumLimit.Check("momentum", options.momentum));
@@ -76,7 +80,8 @@ std::uint64_t TrainerBytes(const SupervisedOptions& o) {
   const std::uint64_t features = o.encoder.feature_count();
   return 4 * sizeof(float) * model +  // with gradient, velocity and anchor
          EncoderPassBytes(o.encoder, o.batch) + EncoderBytes(o.encoder, o.batch) + Gemm::kBytes +
-         o.batch * o.encoder.image().size() + 2 * sizeof(float) * o.batch * (features + o.classes);
+         o.batch * o.encoder.image().size() + 2 * sizeof(float) * o.batch * (features + o.classes) +
+         sizeof(float) * o.log_priors.size();
 }
 
 absl::StatusOr<std::unique_ptr<SupervisedTrainer>> SupervisedTrainer::Create(
@@ -123,7 +128,8 @@ void SupervisedTrainer::Forward(std::span<const std::uint8_t> images) {
                  RowMajor(features_.data(), features, options_.batch), logits_.data());
   const std::span<const float> bias = bias_.Of(parameters());
   for (std::size_t k = 0; k < options_.classes; ++k) {
-    for (float& logit : std::span(logits_).subspan(k * options_.batch, options_.batch)) logit += bias[k];
+    const float offset = bias[k] + (options_.log_priors.empty() ? 0.0f : options_.log_priors[k]);
+    for (float& logit : std::span(logits_).subspan(k * options_.batch, options_.batch)) logit += offset;
   }
 }
 
@@ -151,7 +157,7 @@ double SupervisedTrainer::Step(std::span<const std::uint8_t> images, std::span<c
   const double loss =
       CrossEntropy(logits_, options_.batch, labels, static_cast<float>(weight), logit_gradient_);
   HeadGradient();
-  if (part != Part::kHead) {
+  if (part == Part::kAll) {
     const std::size_t features = options_.encoder.feature_count();
     gemm_.Multiply(Transposed(RowMajor(weight_.Of(parameters()).data(), options_.classes, features)),
                    RowMajor(logit_gradient_.data(), options_.classes, options_.batch),
@@ -165,17 +171,16 @@ double SupervisedTrainer::Step(std::span<const std::uint8_t> images, std::span<c
 
 void SupervisedTrainer::Descend(Part part) {
   const std::size_t first = part == Part::kHead ? body_size_ : 0;
-  const std::size_t count = (part == Part::kBody ? body_size_ : parameters_.size()) - first;
   if (options_.proximal > 0) {
     const auto weight = static_cast<float>(options_.proximal);
-    for (std::size_t i = first; i < first + count; ++i) {
+    for (std::size_t i = first; i < gradient_.size(); ++i) {
       gradient_[i] += weight * (parameters_[i] - anchor_[i]);
     }
   }
   const CosineSchedule schedule{options_.learning_rate * static_cast<double>(options_.batch) / 256.0,
                                 options_.schedule_steps};
-  sgd_.Step(first, std::span(parameters_).subspan(first, count),
-            std::span<const float>(gradient_).subspan(first, count), schedule.Rate(step_));
+  sgd_.Step(first, std::span(parameters_).subspan(first), std::span<const float>(gradient_).subspan(first),
+            schedule.Rate(step_));
   ++step_;
 }
 

@@ -29,6 +29,9 @@ struct SupervisedOptions {
                                      // constant
   double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
   std::uint64_t seed = 1;            // of the views
+  // Added to the logits of each class, while training and after it: logit adjustment [Menon21] by the
+  // logarithms of how often each class occurs. Empty: nothing; else one for each class, finite.
+  std::vector<float> log_priors = {};
 };
 
 // InvalidArgument, naming the first option at fault (core/nn/encoder/training_limits.h).
@@ -68,10 +71,10 @@ class SupervisedTrainer {
   // The index of the next step, which picks the views and the learning rate.
   void SeekStep(std::uint64_t step) { step_ = step; }
 
-  enum class Part { kAll, kHead, kBody };  // what a step changes
+  enum class Part { kAll, kHead };  // what a step changes
 
-  // One step on [batch × channels × side × side] pixels and their labels [batch], each below `classes`. Returns
-  // the mean cross-entropy before it, in nats.
+  // One step on [batch × channels × side × side] pixels and their labels [batch], each below `classes`.
+  // Returns the mean cross-entropy before it, in nats.
   double Step(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels,
               Part part = Part::kAll);
 
@@ -96,10 +99,10 @@ class SupervisedTrainer {
   Sgd sgd_;
   std::uint64_t step_ = 0;
   std::vector<float> parameters_, gradient_;
-  std::vector<float> anchor_;                        // at the last SetParameters
-  std::vector<std::uint8_t> views_;                  // [batch × pixels]
-  std::vector<float> features_, feature_gradient_;   // [features × batch]
-  std::vector<float> logits_, logit_gradient_;       // [classes × batch]
+  std::vector<float> anchor_;                       // at the last SetParameters
+  std::vector<std::uint8_t> views_;                 // [batch × pixels]
+  std::vector<float> features_, feature_gradient_;  // [features × batch]
+  std::vector<float> logits_, logit_gradient_;      // [classes × batch]
 };
 
 }  // namespace tributary::nn

@@ -153,6 +153,28 @@ TEST_F(SupervisedTrainerTest, TheProximalTermPullsTowardsTheStart) {
   EXPECT_LT(moved(held), 0.5 * moved(loose));
 }
 
+// A class that the priors rule out is not found, and its part of the head is left alone.
+TEST_F(SupervisedTrainerTest, PriorsShiftTheLogitsOfTrainingAndOfAnswers) {
+  const Squares squares(60, 1);
+  SupervisedOptions options = SmallClassifier();
+  options.weight_decay = 0;
+  options.log_priors = {0, -1000, 0};
+  const auto trainer = Make(options);
+  const std::vector<float> start = ParametersOf(*trainer);
+  std::vector<std::uint8_t> two = squares.labels;
+  for (std::uint8_t& label : two) label = label == 1 ? 2 : label;
+  for (int step = 0; step < 20; ++step) {
+    trainer->Step(std::span(squares.images).first(6 * 144), std::span(two).first(6));
+  }
+  for (const std::uint8_t found : trainer->Classify(squares.images)) EXPECT_NE(found, 1);
+  const std::size_t body = trainer->body().size(), width = options.encoder.feature_count();
+  const auto row = [&](std::size_t k) {
+    return std::span(trainer->parameters()).subspan(body + 3 + k * width, width);
+  };
+  EXPECT_TRUE(std::ranges::equal(row(1), std::span(start).subspan(body + 3 + width, width)));
+  EXPECT_FALSE(std::ranges::equal(row(0), std::span(start).subspan(body + 3, width)));
+}
+
 TEST_F(SupervisedTrainerTest, HeadsOfOtherNumbersOfClassesBeginAlike) {
   const EncoderOptions encoder = SmallClassifier().encoder;
   const std::vector<float> three = FreshClassifier(encoder, 3, 9), five = FreshClassifier(encoder, 5, 9);
@@ -169,7 +191,8 @@ TEST_F(SupervisedTrainerTest, ParametersMustFitAndBeFinite) {
   const auto trainer = Make();
   std::vector<float> parameters = ParametersOf(*trainer);
   parameters[3] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(std::string(trainer->SetParameters(parameters).message()), HasSubstr("parameter 3 is not finite"));
+  EXPECT_THAT(std::string(trainer->SetParameters(parameters).message()),
+              HasSubstr("parameter 3 is not finite"));
   parameters.pop_back();
   EXPECT_THAT(std::string(trainer->SetParameters(parameters).message()), HasSubstr("the classifier has"));
 }
@@ -185,6 +208,7 @@ TEST_F(SupervisedTrainerTest, OptionsOutOfTheirLimitsAreNamed) {
   EXPECT_THAT(fault([](auto& o) { o.encoder.norm = EncoderNorm::kBatch; }),
               HasSubstr("norm must be filter_response or none"));
   EXPECT_THAT(fault([](auto& o) { o.encoder.grid = 9; }), HasSubstr("grid"));
+  EXPECT_THAT(fault([](auto& o) { o.log_priors = {0, 0}; }), HasSubstr("log_priors"));
 }
 
 TEST_F(SupervisedTrainerTest, NeedsTheMemoryThatIsKnownBefore) {

@@ -1,0 +1,302 @@
+// What a node gains that keeps the head of its classifier, or its priors, to itself. Nodes with few classes
+// each: one classifier for all (FedAvg), a classifier of each node alone, a shared encoder with a head of
+// each node's own, and a shared classifier whose logits each node shifts by its priors. All take the same
+// number of steps. One process, no network.
+//
+// Usage: personal_heads_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [KEY=NUMBER...]
+// Prints a line per seed and the mean of all; an accuracy is the mean over the nodes, each judged by test
+// images in its own proportions of classes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/images/idx_file.h"
+#include "core/images/images_stream.h"
+#include "core/images/split.h"
+#include "core/nn/encoder/strong_augmenter.h"
+#include "core/nn/encoder/supervised_trainer.h"
+#include "core/nn/kernel/random_stream.h"
+
+namespace tributary {
+namespace {
+
+using nn::SupervisedTrainer;
+
+struct Sets {
+  images::ImageSet train, test;
+};
+
+// What the command line may change.
+using Settings = std::map<std::string, double, std::less<>>;
+const Settings kDefaults = {{"nodes", 50}, {"alpha", 0.1},    {"images", 7000},    {"test_images", 2000},
+                            {"seeds", 5},  {"first_seed", 1}, {"rounds", 120},     {"steps", 10},
+                            {"batch", 16}, {"rate", 0.2},     {"decay", 5e-4},     {"server_momentum", 0.5},
+                            {"crop", 0.3}, {"contrast", 0.2}, {"brightness", 0.1}, {"rotation", 10},
+                            {"flip", 0},   {"fit_steps", 100}};
+
+constexpr std::size_t kMethods = 4;
+using Accuracies = std::array<double, kMethods>;
+
+void Print(const std::string& name, const Accuracies& accuracies) {
+  std::printf("%-8s", name.c_str());
+  constexpr const char* kNames[kMethods] = {"one for all", "alone", "personal heads", "personal priors"};
+  for (std::size_t i = 0; i < kMethods; ++i) std::printf("  %s %5.1f %%", kNames[i], 100 * accuracies[i]);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+struct Node {
+  std::vector<std::uint32_t> part;
+  std::array<double, 10> share = {};  // of each class
+  std::unique_ptr<images::ImageStream> stream;
+};
+
+class Comparison {
+ public:
+  Comparison(const Sets& sets, const Settings& settings, std::uint64_t seed)
+      : sets_(sets), settings_(settings), seed_(seed) {
+    options_.encoder.side = sets.train.side;
+    options_.encoder.input_channels = sets.train.channels;
+    options_.batch = Count("batch");
+    options_.learning_rate = settings.at("rate");
+    options_.weight_decay = settings.at("decay");
+    options_.schedule_steps = Count("rounds") * Count("steps");
+    options_.seed = seed;
+    Deal();
+    trainer_ = NewTrainer();
+    fresh_ = nn::FreshClassifier(options_.encoder, options_.classes, seed);
+  }
+
+  Accuracies Run() {
+    const Accuracies result = {Federated(/*adjusted=*/false), Alone(), PersonalHeads(),
+                               Federated(/*adjusted=*/true)};
+    Print("seed " + std::to_string(seed_), result);
+    return result;
+  }
+
+ private:
+  std::size_t Count(const char* key) const { return static_cast<std::size_t>(settings_.at(key)); }
+
+  std::unique_ptr<SupervisedTrainer> NewTrainer(std::vector<float> log_priors = {}) const {
+    nn::StrongAugmentationOptions views{.side = sets_.train.side, .channels = sets_.train.channels};
+    views.crop = settings_.at("crop");
+    views.contrast = settings_.at("contrast");
+    views.brightness = settings_.at("brightness");
+    views.rotation_deg = settings_.at("rotation");
+    views.flip = settings_.at("flip");
+    views.saturation = views.grey = views.hue_deg = 0;
+    nn::SupervisedOptions options = options_;
+    options.log_priors = std::move(log_priors);
+    return *SupervisedTrainer::Create(options, nn::CreateStrongAugmenter(views));
+  }
+
+  // Images of the set drawn at random, and split over the nodes.
+  void Deal() {
+    std::vector<std::uint32_t> drawn(sets_.train.count());
+    std::iota(drawn.begin(), drawn.end(), 0U);
+    nn::RandomStream(seed_).Shuffle(drawn);
+    drawn.resize(std::min(drawn.size(), Count("images")));
+    std::vector<std::uint8_t> labels;
+    for (const std::uint32_t i : drawn) labels.push_back(sets_.train.labels[i]);
+    const auto parts = *images::SplitImages(
+        drawn.size(), labels, {images::ImageSplit::kDirichlet, Count("nodes"), settings_.at("alpha"), seed_});
+    for (const std::vector<std::uint32_t>& part : parts) {
+      Node node;
+      for (const std::uint32_t i : part) {
+        node.part.push_back(drawn[i]);
+        node.share[labels[i]] += 1.0 / static_cast<double>(part.size());
+      }
+      node.stream = std::make_unique<images::ImageStream>(sets_.train, node.part, options_.batch,
+                                                          seed_ * 1000 + nodes_.size());
+      nodes_.push_back(std::move(node));
+    }
+  }
+
+  void Train(Node& node, std::uint64_t first, std::uint64_t steps, SupervisedTrainer::Part part) {
+    trainer_->SeekStep(first);
+    std::vector<std::uint8_t> labels(options_.batch);
+    for (std::uint64_t step = first; step < first + steps; ++step) {
+      const std::span<const std::uint8_t> images = node.stream->Batch(step);
+      for (std::size_t n = 0; n < labels.size(); ++n) {
+        labels[n] = sets_.train.labels[node.stream->indices()[n]];
+      }
+      (void)trainer_->Step(images, labels, part);
+    }
+  }
+
+  // By test images in the node's proportions of classes.
+  double Judge(const Node& node) {
+    const std::size_t count = std::min(sets_.test.count(), Count("test_images"));
+    const std::vector<std::uint8_t> found =
+        trainer_->Classify(std::span(sets_.test.pixels).first(count * sets_.test.image_size()));
+    std::array<double, 10> right = {}, all = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      all[sets_.test.labels[i]] += 1;
+      right[sets_.test.labels[i]] += found[i] == sets_.test.labels[i];
+    }
+    double accuracy = 0;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (all[k] > 0) accuracy += node.share[k] * right[k] / all[k];
+    }
+    return accuracy;
+  }
+
+  double Mean(auto judge) {
+    double sum = 0;
+    for (Node& node : nodes_) sum += judge(node) / static_cast<double>(nodes_.size());
+    return sum;
+  }
+
+  // As learner::ClassifierTrainer has them.
+  std::vector<float> LogPriors(const Node& node) const {
+    std::vector<float> priors;
+    const auto count = static_cast<double>(node.part.size());
+    const auto classes = static_cast<double>(options_.classes);
+    for (const double share : node.share) {
+      priors.push_back(static_cast<float>(std::log((count * share + 0.1) / (count + 0.1 * classes))));
+    }
+    return priors;
+  }
+
+  double Federated(bool adjusted) {
+    velocity_.clear();
+    std::vector<float> global = fresh_;
+    const auto adjust = [&](const Node& node) {
+      if (adjusted) trainer_ = NewTrainer(LogPriors(node));
+      Start(global);
+    };
+    for (std::uint64_t round = 0; round < Count("rounds"); ++round) {
+      std::vector<double> sum(global.size());
+      double weights = 0;
+      for (Node& node : nodes_) {
+        adjust(node);
+        Train(node, round * Count("steps"), Count("steps"), SupervisedTrainer::Part::kAll);
+        Add(node, trainer_->parameters(), sum, weights);
+      }
+      Move(sum, weights, global);
+    }
+    const double accuracy = Mean([&](const Node& node) {
+      adjust(node);
+      return Judge(node);
+    });
+    trainer_ = NewTrainer();
+    return accuracy;
+  }
+
+  double Alone() {
+    return Mean([&](Node& node) {
+      Start(fresh_);
+      Train(node, 0, options_.schedule_steps, SupervisedTrainer::Part::kAll);
+      return Judge(node);
+    });
+  }
+
+  // In the end each head is fitted to the last encoder.
+  double PersonalHeads() {
+    velocity_.clear();
+    const auto body_size = static_cast<std::ptrdiff_t>(trainer_->body().size());
+    std::vector<float> body(fresh_.begin(), fresh_.begin() + body_size);
+    std::vector<std::vector<float>> heads(nodes_.size(), {fresh_.begin() + body_size, fresh_.end()});
+    const auto start = [&](std::size_t n) {
+      std::vector<float> parameters = body;
+      parameters.insert(parameters.end(), heads[n].begin(), heads[n].end());
+      Start(parameters);
+    };
+    for (std::uint64_t round = 0; round < Count("rounds"); ++round) {
+      std::vector<double> sum(body.size());
+      double weights = 0;
+      for (std::size_t n = 0; n < nodes_.size(); ++n) {
+        start(n);
+        Train(nodes_[n], round * Count("steps"), Count("steps"), SupervisedTrainer::Part::kAll);
+        Add(nodes_[n], trainer_->body(), sum, weights);
+        heads[n].assign(trainer_->head().begin(), trainer_->head().end());
+      }
+      Move(sum, weights, body);
+    }
+    std::size_t n = 0;
+    return Mean([&](Node& node) {
+      start(n++);
+      Train(node, options_.schedule_steps / 2, Count("fit_steps"), SupervisedTrainer::Part::kHead);
+      return Judge(node);
+    });
+  }
+
+  // FedAvgM: the server's momentum, which carries the model over rounds.
+  void Move(const std::vector<double>& sum, double weights, std::vector<float>& model) {
+    velocity_.resize(model.size());
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      velocity_[i] = settings_.at("server_momentum") * velocity_[i] + sum[i] / weights - model[i];
+      model[i] += static_cast<float>(velocity_[i]);
+    }
+  }
+
+  void Start(std::span<const float> parameters) {
+    if (!trainer_->SetParameters(parameters).ok()) throw std::runtime_error("training diverged");
+  }
+  void Add(const Node& node, std::span<const float> trained, std::vector<double>& sum,
+           double& weights) const {
+    const auto weight = static_cast<double>(node.part.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * trained[i];
+    weights += weight;
+  }
+
+  const Sets& sets_;
+  const Settings& settings_;
+  const std::uint64_t seed_;
+  nn::SupervisedOptions options_;
+  std::vector<Node> nodes_;
+  std::unique_ptr<SupervisedTrainer> trainer_;
+  std::vector<float> fresh_;
+  std::vector<double> velocity_;
+};
+
+int Main(int argc, char** argv) {
+  Settings settings = kDefaults;
+  for (int i = 5; i < argc; ++i) {
+    const std::string text = argv[i];
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || !settings.contains(text.substr(0, equals))) {
+      std::cerr << text << ": expected KEY=NUMBER with one of";
+      for (const auto& [key, value] : kDefaults) std::cerr << " " << key << "=" << value;
+      std::cerr << "\n";
+      return 64;
+    }
+    settings[text.substr(0, equals)] = std::strtod(text.c_str() + equals + 1, nullptr);
+  }
+  const auto train = images::ReadIdxImages(argv[1], argv[2]);
+  const auto test = images::ReadIdxImages(argv[3], argv[4]);
+  if (!train.ok() || !test.ok()) {
+    std::cerr << train.status() << "\n" << test.status() << "\n";
+    return 1;
+  }
+  const Sets sets{*train, *test};
+  Accuracies mean = {};
+  const int seeds = static_cast<int>(settings["seeds"]);
+  for (int i = 0; i < seeds; ++i) {
+    const std::uint64_t seed =
+        static_cast<std::uint64_t>(settings["first_seed"]) + static_cast<std::uint64_t>(i);
+    const Accuracies result = Comparison(sets, settings, seed).Run();
+    for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += result[k] / seeds;
+  }
+  Print("mean", mean);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  if (argc >= 5) return tributary::Main(argc, argv);
+  std::cerr << "usage: personal_heads_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [KEY=NUMBER...]\n";
+  return 64;
+}
