@@ -52,5 +52,6 @@ void AddModelListCommand(Commands& model);
 void AddModelDiffCommand(Commands& model);
 void AddModelRollBackCommand(Commands& model);
 void AddModelExportCommand(Commands& model);
+void AddModelRunCommand(Commands& model);
 
 }  // namespace tributary::cli

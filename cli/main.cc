@@ -60,6 +60,7 @@ void AddCommands(Commands& program) {
   AddModelDiffCommand(model);
   AddModelRollBackCommand(model);
   AddModelExportCommand(model);
+  AddModelRunCommand(model);
 
   AddInferCommand(program);
   AddConflateCommand(program);

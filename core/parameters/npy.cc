@@ -112,7 +112,7 @@ std::vector<float> Convert(std::string_view data) {
 
 }  // namespace
 
-absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
+absl::StatusOr<NpyFile> OpenNpy(std::string_view file) {
   if (file.substr(0, kMagic.size()) != kMagic) {
     if (file.substr(0, 2) == "PK")
       return NpyFault(0, "an .npz archive; save one array of it with numpy.save");
@@ -131,25 +131,34 @@ absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
 
   HeaderReader header(file.substr(start, length), start);
   RETURN_IF_ERROR(header.Read());
-  const bool is_double = header.descr == "<f8";
-  if (!is_double && header.descr != "<f4") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("npy: elements are \"", header.descr, "\", only \"<f4\" and \"<f8\" are read"));
-  }
   if (header.fortran_order && header.shape.size() > 1) {
     return absl::InvalidArgumentError("npy: the array is in Fortran order, only C order is read");
   }
-  const auto count = ElementCount(header.shape);
-  const std::string_view data = file.substr(start + length);
-  const std::size_t element = is_double ? sizeof(double) : sizeof(float);
-  if (!count || *count != data.size() / element || data.size() % element != 0) {
-    return NpyFault(start + length, absl::StrCat(data.size(), " bytes of data do not fit the shape"));
+  return NpyFile{std::move(header.descr), std::move(header.shape), file.substr(start + length)};
+}
+
+absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
+  ASSIGN_OR_RETURN(NpyFile npy, OpenNpy(file));
+  const bool is_double = npy.type == "<f8";
+  if (!is_double && npy.type != "<f4") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("npy: elements are \"", npy.type, "\", only \"<f4\" and \"<f8\" are read"));
   }
-  return NpyArray{std::move(header.shape), is_double ? Convert<double>(data) : Convert<float>(data)};
+  const auto count = ElementCount(npy.shape);
+  const std::size_t element = is_double ? sizeof(double) : sizeof(float);
+  if (!count || *count != npy.bytes.size() / element || npy.bytes.size() % element != 0) {
+    return NpyFault(file.size() - npy.bytes.size(),
+                    absl::StrCat(npy.bytes.size(), " bytes of data do not fit the shape"));
+  }
+  return NpyArray{std::move(npy.shape), is_double ? Convert<double>(npy.bytes) : Convert<float>(npy.bytes)};
 }
 
 std::string EncodeNpy(std::span<const std::uint64_t> shape, std::span<const float> values) {
-  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+  return EncodeNpy("<f4", shape, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+std::string EncodeNpy(std::string_view type, std::span<const std::uint64_t> shape, std::string_view bytes) {
+  std::string text = absl::StrCat("{'descr': '", std::string(type), "', 'fortran_order': False, 'shape': (");
   for (const std::uint64_t extent : shape) absl::StrAppend(&text, extent, ",");
   text += "), }";
   // Data starts at a multiple of 64 bytes; the header ends in a line feed.
@@ -162,7 +171,7 @@ std::string EncodeNpy(std::span<const std::uint64_t> shape, std::span<const floa
   file += static_cast<char>(text.size() & 0xff);
   file += static_cast<char>(text.size() >> 8);
   file += text;
-  if (!values.empty()) file.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  file += bytes;
   return file;
 }
 

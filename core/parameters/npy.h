@@ -11,6 +11,20 @@
 
 namespace tributary::parameters {
 
+// An array in C order whose elements are still the file's bytes.
+struct NpyFile {
+  std::string type;  // as NumPy writes it: "<f4", "|u1"
+  std::vector<std::uint64_t> shape;
+  std::string_view bytes;
+};
+
+// Errors: DataLoss with the offset for a file that is damaged, InvalidArgument for Fortran order of more than
+// one dimension. Whether the bytes fit the shape is not looked at.
+absl::StatusOr<NpyFile> OpenNpy(std::string_view file);
+
+// Version 1.0, around elements of that type; they are those of the shape.
+std::string EncodeNpy(std::string_view type, std::span<const std::uint64_t> shape, std::string_view bytes);
+
 // A C-ordered array of float32.
 struct NpyArray {
   std::vector<std::uint64_t> shape;

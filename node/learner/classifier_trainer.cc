@@ -47,6 +47,7 @@ std::vector<float> ClassifierTrainer::LogPriors(std::size_t classes) const {
   for (const std::uint32_t i : trained_on_) counts[images_.labels[i]] += 1;
   const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
   std::vector<float> priors;
+  priors.reserve(classes);
   for (const double count : counts) priors.push_back(static_cast<float>(std::log(count / all)));
   return priors;
 }

@@ -2,7 +2,7 @@
 
 import struct
 
-from seed_bytes import GROUPS, LONG, MAX_BYTES, field, fill, gather, many, numbered
+from seed_bytes import GROUPS, LONG, MAX_BYTES, field, fill, gather, many, numbered, varint
 
 
 def answers():
@@ -95,4 +95,64 @@ def onnx_files():
         "count_nodes": many(7, 1),
         "count_tensors": many(7, 5),
         "count_inputs": many(7, 11),
+    }
+
+
+# Graphs that run, for each kind of operation
+
+def onnx_integer(number, value):
+    return varint(number << 3) + varint(value)
+
+
+def onnx_value(name, shape, kind=1):
+    dimensions = b"".join(field(1, onnx_integer(1, size)) for size in shape)
+    return field(1, name) + field(2, field(1, onnx_integer(1, kind) + field(2, dimensions)))
+
+
+def onnx_tensor(name, shape, values, kind=1):
+    raw = struct.pack(f"<{len(values)}{'f' if kind == 1 else 'q'}", *values)
+    return b"".join(onnx_integer(1, size) for size in shape) + onnx_integer(2, kind) + field(8, name) + field(9, raw)
+
+
+def onnx_attribute(name, value):
+    if isinstance(value, list):
+        return field(1, name) + b"".join(onnx_integer(8, number) for number in value) + onnx_integer(20, 7)
+    return field(1, name) + onnx_integer(3, value) + onnx_integer(20, 2)
+
+
+def onnx_model(operation, shape, constants=(), outputs=(b"y",), **attributes):
+    """One node: its first input is the graph's, the others are constants (shape, values, type)."""
+    names = [b"c%d" % number for number, _ in enumerate(constants)]
+    node = field(1, b"x") + b"".join(field(1, name) for name in names) + b"".join(field(2, name) for name in outputs) + field(4, operation)
+    node += b"".join(field(5, onnx_attribute(name.encode(), value)) for name, value in attributes.items())
+    graph = field(1, node) + field(11, onnx_value(b"x", shape))
+    graph += b"".join(field(5, onnx_tensor(name, *constant)) for name, constant in zip(names, constants))
+    graph += b"".join(field(12, onnx_value(name, ())) for name in outputs)
+    return onnx_integer(1, 8) + field(7, graph) + field(8, onnx_integer(2, 13))
+
+
+def graphs():
+    def integers(*values):
+        return ((len(values),), values, 7)
+
+    image = (1, 2, 5, 5)
+    weights = ((2, 1, 3, 3), [0.5] * 18, 1)
+    return onnx_files() | {
+        "valid_conv": onnx_model(b"Conv", image, [weights], group=2, pads=[1, 1, 1, 1], strides=[2, 2]),
+        "valid_pool": onnx_model(b"AveragePool", image, kernel_shape=[2, 2], ceil_mode=1, count_include_pad=1),
+        "valid_gemm": onnx_model(b"Gemm", (2, 3), [((4, 3), [1.0] * 12, 1), ((4,), [1.0] * 4, 1)], transB=1),
+        "valid_matmul": onnx_model(b"MatMul", (2, 1, 3), [((1, 3, 2), [1.0] * 6, 1)]),
+        "valid_slice": onnx_model(b"Slice", (4, 5), [integers(3, -1), integers(-9, 1), integers(0, 1), integers(-2, -1)]),
+        "valid_pad": onnx_model(b"Pad", (2, 2), [integers(1, 0, 0, 2)]),
+        "valid_gather": onnx_model(b"Gather", (3, 2), [integers(2, -1)], axis=0),
+        "valid_reshape": onnx_model(b"Reshape", (3, 4), [integers(0, 2, -1)]),
+        "valid_expand": onnx_model(b"Expand", (3, 1), [integers(2, 1, 4)]),
+        "valid_transpose": onnx_model(b"Transpose", (2, 3, 4), perm=[2, 0, 1]),
+        "valid_split": onnx_model(b"Split", (4, 2), [integers(1, 3)], (b"y", b"z")),
+        "valid_softmax": onnx_model(b"Softmax", (2, 3), axis=0),
+        "valid_reduce": onnx_model(b"ReduceSum", (2, 3, 2), [integers(0, 2)], keepdims=0),
+        "valid_argmax": onnx_model(b"ArgMax", (2, 3), axis=1),
+        "valid_quantise": onnx_model(b"QuantizeLinear", (2, 3), [((3,), [0.5, 1.0, 2.0], 1)], axis=1),
+        "valid_cast": onnx_model(b"Cast", (2, 3), to=3),
+        "valid_pow": onnx_model(b"Pow", (2, 3), [((3,), [1.0, 2.0, 0.5], 1)]),
     }

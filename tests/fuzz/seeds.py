@@ -13,7 +13,7 @@ import sys
 import zlib
 
 from seed_bytes import GROUPS, LONG, MAX_BYTES, bytes_of_any_kind, field, fill, gather, many, numbered
-from seed_messages import answers, answers_of_trainers, frames, onnx_files, serial_lines, tasks, updates
+from seed_messages import answers, answers_of_trainers, frames, graphs, onnx_files, serial_lines, tasks, updates
 
 SMALL_BYTES = 1 << 8
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -343,6 +343,7 @@ SEEDS = {
         "size_record": b"\x16\x03\x01\xff\xff" + bytes(1 << 16)},
     "federation_wire_fuzz": updates,
     "flat_model_fuzz": model_files,
+    "graph_fuzz": graphs,
     "http_access_fuzz": lambda: {
         "token": b"Authorization:Bearer tributary_00000000_" + b"0" * 64, "count_cookies": fill(b"a=b;", b"Cookie:"),
         "session": b"Cookie:tributary-session=" + b"0" * 64 + b"\nOrigin:http://localhost\nHost:localhost"},

@@ -24,6 +24,7 @@ rules=(
   "core/recordings;$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|estimate|http|images|learning|link|parameters|privacy|radio|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/truth;$io|core/(config|http|images|learning|link|nn|parameters|privacy|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/exchange;$grpc|$local_io|core/(config|estimate|http|images|learning|link|privacy|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;_fuzz\.cc:"
+  "core/graph;$io|core/(config|estimate|exchange|http|images|learning|link|privacy|radio|recordings|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "fpga/model;$io|core/(config|estimate|http|learning|link|radio|recordings|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/;"
   "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"

@@ -1,0 +1,228 @@
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/table.h"
+#include "core/graph/npy_array.h"
+#include "core/graph/session.h"
+#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
+#include "core/status/context.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
+
+namespace tributary::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kModelRunExamples = R"(Examples:
+  tributary model run classifier.onnx --plan                          what goes in and out, and what each node costs
+  tributary model run classifier.onnx --input images=images.npy --out results
+  tributary model run classifier.onnx --dimension N=32 --input images=images.npy --out results --json
+
+The processor computes every node in float32, or in the integers that the graph has. Each output becomes FOLDER/NAME.npy.
+A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";
+
+struct ModelRunArguments {
+  std::string file, out;
+  std::vector<std::string> inputs, dimensions;
+  std::uint64_t memory_mib = 256;
+  bool plan = false, operations = false, json = false;
+};
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 31;
+
+absl::StatusOr<std::pair<std::string, std::string>> Assignment(const std::string& option,
+                                                               const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    return UsageError(absl::StrFormat("%s \"%s\": expected NAME=VALUE", option, runtime::Printable(text)));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+absl::StatusOr<graph::SessionOptions> OptionsOf(const ModelRunArguments& arguments) {
+  graph::SessionOptions options;
+  options.memory_bytes = arguments.memory_mib << 20;
+  for (const std::string& text : arguments.dimensions) {
+    ASSIGN_OR_RETURN(const auto assignment, Assignment("--dimension", text));
+    std::int64_t size = 0;
+    if (!absl::SimpleAtoi(assignment.second, &size) || size < 1) {
+      return UsageError(absl::StrFormat("--dimension \"%s\": expected a whole number from 1 on", text));
+    }
+    options.reader.dimensions[assignment.first] = size;
+  }
+  return options;
+}
+
+// The given arrays in the order of the graph's inputs.
+absl::StatusOr<std::vector<graph::Array>> ReadInputs(const ModelRunArguments& arguments,
+                                                     const graph::Session& session) {
+  std::map<std::string, std::string> files;
+  for (const std::string& text : arguments.inputs) {
+    ASSIGN_OR_RETURN(auto assignment, Assignment("--input", text));
+    if (!files.insert(assignment).second) {
+      return UsageError(absl::StrFormat("--input %s is given twice", runtime::Printable(assignment.first)));
+    }
+  }
+  std::vector<graph::Array> arrays;
+  for (const graph::PortReport& input : session.inputs()) {
+    const auto given = files.extract(input.name);
+    if (given.empty()) {
+      return UsageError(absl::StrFormat("--input %s=FILE.npy is missing: %s", wire::PeerText(input.name),
+                                        input.spec.Text()));
+    }
+    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMaxFileBytes));
+    ASSIGN_OR_RETURN(graph::Array array, WithContext(given.mapped(), graph::DecodeArray(file)));
+    arrays.push_back(std::move(array));
+  }
+  if (files.empty()) return arrays;
+  return UsageError(
+      absl::StrFormat("--input %s: the graph has no such input", runtime::Printable(files.begin()->first)));
+}
+
+ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
+  ordered_json list = ordered_json::array();
+  for (const graph::PortReport& port : ports) {
+    list.push_back(
+        {{"name", port.name}, {"dtype", graph::NameOf(port.spec.type)}, {"shape", port.spec.shape}});
+  }
+  return list;
+}
+
+ordered_json PlanOf(const std::string& path, const graph::Session& session) {
+  ordered_json nodes = ordered_json::array();
+  std::int64_t products = 0;
+  for (const graph::NodeReport& node : session.nodes()) {
+    nodes.push_back({{"name", node.name},
+                     {"operation", node.operation},
+                     {"result", node.result},
+                     {"multiply_accumulates", node.products},
+                     {"runs_on", "processor"}});
+    products += node.products;
+  }
+  return {{"file", path},
+          {"inputs", PortsOf(session.inputs())},
+          {"outputs", PortsOf(session.outputs())},
+          {"memory_bytes", session.memory_bytes()},
+          {"multiply_accumulates", products},
+          {"nodes", std::move(nodes)}};
+}
+
+void PrintPlan(const ordered_json& plan) {
+  for (const char* side : {"inputs", "outputs"}) {
+    for (const auto& port : plan[side]) {
+      std::cout << absl::StrFormat("%-8s %s %s %s\n", side == std::string("inputs") ? "input" : "output",
+                                   wire::PeerText(port["name"].get<std::string>()),
+                                   port["dtype"].get<std::string>(), port["shape"].dump());
+    }
+  }
+  std::cout << absl::StrFormat("memory   %.1f MiB, %d multiply-accumulates a run\n\n",
+                               plan["memory_bytes"].get<double>() / (1 << 20),
+                               plan["multiply_accumulates"].get<std::int64_t>());
+  Table table({Left("NODE"), Left("OPERATION"), Left("RESULT"), Right("MACS"), Left("RUNS ON")});
+  for (const auto& node : plan["nodes"]) {
+    table.Add(node["name"].get<std::string>(), node["operation"].get<std::string>(),
+              node["result"].get<std::string>(), node["multiply_accumulates"].get<std::int64_t>(),
+              node["runs_on"].get<std::string>());
+  }
+  std::cout << table.Text();
+}
+
+// A file's name that the graph's output cannot lead out of the folder.
+absl::StatusOr<std::string> FileOf(const std::string& folder, const std::string& output) {
+  std::string name = output;
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                       c == '-' || c == '_' || c == '.';
+    if (!plain) c = '_';
+  }
+  if (name.empty() || name.front() == '.' || name.size() > 200) {
+    return absl::InvalidArgumentError("the output \"" + wire::PeerText(output) + "\" cannot name a file");
+  }
+  return folder + "/" + name + ".npy";
+}
+
+void PrintOperations(bool json) {
+  if (json) {
+    std::cout << ordered_json{{"operations", graph::OperationNames()}}.dump() << "\n";
+    return;
+  }
+  for (const std::string_view name : graph::OperationNames()) std::cout << name << "\n";
+}
+
+absl::Status RunModel(const ModelRunArguments& arguments) {
+  if (arguments.operations) {
+    PrintOperations(arguments.json);
+    return absl::OkStatus();
+  }
+  if (arguments.file.empty()) return UsageError("give an ONNX file");
+  if (arguments.plan == !arguments.out.empty()) return UsageError("give either --out FOLDER or --plan");
+  ASSIGN_OR_RETURN(const graph::SessionOptions options, OptionsOf(arguments));
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMaxFileBytes));
+  ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
+  ordered_json said = PlanOf(arguments.file, *session);
+  if (arguments.plan) {
+    if (arguments.json) {
+      std::cout << wire::DumpJson(said) << "\n";
+    } else {
+      PrintPlan(said);
+    }
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<graph::Array> arrays, ReadInputs(arguments, *session));
+  std::error_code error;
+  std::filesystem::create_directories(arguments.out, error);
+  std::vector<std::string> paths;
+  for (const graph::PortReport& output : session->outputs()) {
+    ASSIGN_OR_RETURN(paths.emplace_back(), FileOf(arguments.out, output.name));
+    RETURN_IF_ERROR(CheckOutput(paths.back()));
+  }
+  std::vector<graph::View> views;
+  for (const graph::Array& array : arrays) views.push_back(array.view());
+  const auto begin = std::chrono::steady_clock::now();
+  RETURN_IF_ERROR(WithContext(arguments.file, session->Run(views)));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  said.erase("nodes");
+  said["seconds"] = took.count();
+  said["files"] = paths;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    RETURN_IF_ERROR(WriteOutput(paths[i], graph::EncodeArray(session->output(i))));
+    if (!arguments.json) {
+      std::cout << runtime::Printable(paths[i]) << ": " << session->outputs()[i].spec.Text() << "\n";
+    }
+  }
+  if (arguments.json) std::cout << wire::DumpJson(said) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddModelRunCommand(Commands& model) {
+  auto [command, arguments] =
+      model.Add<ModelRunArguments>("run", "Compute an ONNX graph on arrays", RunModel);
+  command.Text("file", arguments.file, "FILE", "ONNX file, operator sets 13 to 17");
+  command.Texts("--input", arguments.inputs, "NAME=FILE", "An input of the graph as .npy, once for each");
+  command.Text("--out", arguments.out, "FOLDER", "Where the outputs go");
+  command.Flag("--plan", arguments.plan, "Say what would be computed, and compute nothing");
+  command.Texts("--dimension", arguments.dimensions, "NAME=N",
+                "Size of a dimension that the file leaves open");
+  command.Number("--memory-mib", arguments.memory_mib, "MIB", "Refuse a graph that needs more", {1, 65'536});
+  command.Flag("--operations", arguments.operations, "List the operations that are known");
+  command.Json(arguments.json);
+  command.Examples(kModelRunExamples);
+}
+
+}  // namespace tributary::cli

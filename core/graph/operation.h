@@ -1,0 +1,91 @@
+// What a kind of node does: which results it gives for which inputs, and how they are computed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/graph/array.h"
+#include "core/graph/node.h"
+#include "core/nn/kernel/gemm.h"
+
+namespace tributary::graph {
+
+// A node with what is known of its inputs before it runs.
+struct NodeContext {
+  const Node* node = nullptr;
+  std::vector<const Spec*> inputs;      // null: absent
+  std::vector<const Array*> constants;  // of the inputs; null: not known before the run
+
+  const Attributes& attributes() const { return node->attributes; }
+  std::size_t count() const { return inputs.size(); }
+  bool Has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
+  // The integers of an input that must be known before the run, as shapes and axes are. Errors:
+  // InvalidArgument if it is not known or is no int64.
+  absl::StatusOr<std::vector<std::int64_t>> ConstantIntegers(std::size_t input) const;
+};
+
+// What the nodes of a session share while they run; it grows to what the largest node needs, which the
+// session has counted.
+struct Scratch {
+  nn::Gemm gemm;
+  std::vector<float> columns;
+};
+
+// The shapes were checked by `infer`.
+struct Arguments {
+  std::span<const View> inputs;  // data null: absent
+  std::span<const View> outputs;
+  Scratch* scratch;
+};
+
+struct Operation {
+  std::string_view name;
+  std::size_t least_inputs, most_inputs;
+  // What the node gives. Errors: InvalidArgument.
+  absl::StatusOr<std::vector<Spec>> (*infer)(const NodeContext& context);
+  // Errors: InvalidArgument for values that the node cannot take, such as an index out of range.
+  absl::Status (*run)(const NodeContext& context, const Arguments& arguments);
+  // Multiply-accumulates of a run; null: none worth counting.
+  std::int64_t (*products)(const NodeContext& context, const Spec& output) = nullptr;
+  // Floats of scratch that a run takes; null: none.
+  std::int64_t (*scratch)(const NodeContext& context) = nullptr;
+};
+
+// Null for a kind of node that is not known. The names and semantics are those of ONNX, operator sets 13 to
+// 17.
+const Operation* FindOperation(std::string_view name);
+std::vector<std::string_view> OperationNames();  // ascending
+
+// Of each file in core/graph/operators.
+std::span<const Operation> ConvolutionOperations();
+std::span<const Operation> ElementwiseOperations();
+std::span<const Operation> LayoutOperations();
+std::span<const Operation> MatrixOperations();
+std::span<const Operation> PoolingOperations();
+std::span<const Operation> QuantisationOperations();
+std::span<const Operation> ReductionOperations();
+
+// --- what operations share ---
+
+using Specs = absl::StatusOr<std::vector<Spec>>;
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::size_t Size(std::int64_t dimension) { return static_cast<std::size_t>(dimension); }
+
+// The run of an operation whose only output has the elements of its first input.
+absl::Status CopyElements(const NodeContext& context, const Arguments& arguments);
+
+// Errors: InvalidArgument unless the input is there and has that type.
+absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementType type);
+// An axis from −rank to rank − 1, as 0 to rank − 1.
+absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank);
+// NumPy's rules. Errors: InvalidArgument for shapes that do not fit.
+absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);
+// Elements per step of each dimension; 0 where a dimension of one is repeated to fill `to`.
+std::vector<std::int64_t> BroadcastStrides(const Shape& shape, const Shape& to);
+std::vector<std::int64_t> StridesOf(const Shape& shape);
+
+}  // namespace tributary::graph

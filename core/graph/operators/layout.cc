@@ -1,0 +1,485 @@
+// Operations that move elements without changing them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "core/graph/operation.h"
+#include "core/status/macros.h"
+
+namespace tributary::graph {
+namespace {
+
+absl::Status ExpectPresent(const NodeContext& context) {
+  return context.Has(0) ? absl::OkStatus() : absl::InvalidArgumentError("input 0 is missing");
+}
+
+// The same elements in another shape.
+Specs Reshaped(const NodeContext& context, Shape shape) {
+  ASSIGN_OR_RETURN(const std::int64_t elements, ElementsOf(shape));
+  if (elements == context.inputs[0]->elements()) return std::vector<Spec>{{context.inputs[0]->type, shape}};
+  return absl::InvalidArgumentError("the elements of " + TextOf(context.inputs[0]->shape) + " do not fit " +
+                                    TextOf(shape));
+}
+
+Specs InferReshape(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(Integers shape, context.ConstantIntegers(1));
+  ASSIGN_OR_RETURN(const std::int64_t zeros, context.attributes().Integer("allowzero", 0));
+  const Shape& from = context.inputs[0]->shape;
+  for (std::size_t i = 0; i < shape.size() && zeros == 0; ++i) {
+    if (shape[i] != 0) continue;
+    if (i >= from.size()) return absl::InvalidArgumentError("0 copies a dimension that the input lacks");
+    shape[i] = from[i];
+  }
+  const auto open = std::ranges::find(shape, -1);
+  if (open != shape.end()) {
+    *open = 1;
+    ASSIGN_OR_RETURN(const std::int64_t others, ElementsOf(shape));
+    if (others == 0) return absl::InvalidArgumentError("-1 stands beside a dimension of 0");
+    *open = context.inputs[0]->elements() / others;
+  }
+  return Reshaped(context, std::move(shape));
+}
+
+Specs InferFlatten(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  const Shape& shape = context.inputs[0]->shape;
+  ASSIGN_OR_RETURN(std::int64_t axis, context.attributes().Integer("axis", 1));
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (axis < -rank || axis > rank) return absl::InvalidArgumentError(fmt::format("the axis {}", axis));
+  if (axis < 0) axis += rank;
+  const auto product = [](auto first, auto last) {
+    return std::accumulate(first, last, std::int64_t{1}, std::multiplies<>());
+  };
+  return Reshaped(context,
+                  {product(shape.begin(), shape.begin() + axis), product(shape.begin() + axis, shape.end())});
+}
+
+// Different axes of so many dimensions, ascending.
+absl::StatusOr<Integers> AxesOf(const Integers& axes, std::int64_t rank) {
+  Integers result;
+  for (const std::int64_t axis : axes) {
+    ASSIGN_OR_RETURN(const std::int64_t place, AxisOf(axis, rank));
+    result.push_back(place);
+  }
+  std::ranges::sort(result);
+  if (std::ranges::adjacent_find(result) == result.end()) return result;
+  return absl::InvalidArgumentError("an axis is given twice");
+}
+
+Specs InferSqueeze(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  const Shape& from = context.inputs[0]->shape;
+  Integers axes;
+  if (context.Has(1)) {
+    ASSIGN_OR_RETURN(const Integers given, context.ConstantIntegers(1));
+    ASSIGN_OR_RETURN(axes, AxesOf(given, context.inputs[0]->rank()));
+  } else {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (from[i] == 1) axes.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  Shape shape;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(i))) shape.push_back(from[i]);
+  }
+  return Reshaped(context, std::move(shape));
+}
+
+Specs InferUnsqueeze(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const Integers given, context.ConstantIntegers(1));
+  const std::size_t rank = context.inputs[0]->shape.size() + given.size();
+  if (rank > kMaxRank) return absl::InvalidArgumentError("too many dimensions");
+  ASSIGN_OR_RETURN(const Integers axes, AxesOf(given, static_cast<std::int64_t>(rank)));
+  Shape shape = context.inputs[0]->shape;
+  for (const std::int64_t axis : axes) shape.insert(shape.begin() + axis, 1);
+  return Reshaped(context, std::move(shape));
+}
+
+// A result whose element at each place is the input's at Σ index · stride + offset.
+template <class T>
+void Gather(std::span<const T> from, const Integers& strides, std::int64_t offset, const Shape& shape,
+            std::span<T> to) {
+  Integers index(shape.size());
+  std::int64_t at = offset;
+  for (T& element : to) {
+    element = from[Size(at)];
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void GatherView(const Arguments& arguments, const Integers& strides, std::int64_t offset) {
+  WithType(arguments.inputs[0].spec->type, [&](auto kind) {
+    using T = decltype(kind);
+    Gather<T>(arguments.inputs[0].As<const T>(), strides, offset, arguments.outputs[0].spec->shape,
+              arguments.outputs[0].As<T>());
+  });
+}
+
+absl::StatusOr<Integers> PermutationOf(const NodeContext& context) {
+  Integers reversed(context.inputs[0]->shape.size());
+  std::iota(reversed.rbegin(), reversed.rend(), std::int64_t{0});
+  ASSIGN_OR_RETURN(Integers permutation, context.attributes().Integers("perm", reversed));
+  Integers sorted = permutation;
+  std::ranges::sort(sorted);
+  std::ranges::reverse(reversed);
+  if (sorted == reversed) return permutation;
+  return absl::InvalidArgumentError("perm is no permutation of the input's dimensions");
+}
+
+Specs InferTranspose(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const Integers permutation, PermutationOf(context));
+  Shape shape;
+  for (const std::int64_t axis : permutation) shape.push_back(context.inputs[0]->shape[Size(axis)]);
+  return std::vector<Spec>{{context.inputs[0]->type, shape}};
+}
+
+absl::Status RunTranspose(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const Integers permutation, PermutationOf(context));
+  const Integers own = StridesOf(context.inputs[0]->shape);
+  Integers strides;
+  for (const std::int64_t axis : permutation) strides.push_back(own[Size(axis)]);
+  GatherView(arguments, strides, 0);
+  return absl::OkStatus();
+}
+
+Specs InferExpand(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const Integers to, context.ConstantIntegers(1));
+  RETURN_IF_ERROR(ElementsOf(to).status());
+  ASSIGN_OR_RETURN(Shape shape, Broadcast(context.inputs[0]->shape, to));
+  return std::vector<Spec>{{context.inputs[0]->type, std::move(shape)}};
+}
+
+absl::Status RunExpand(const NodeContext& context, const Arguments& arguments) {
+  GatherView(arguments, BroadcastStrides(context.inputs[0]->shape, arguments.outputs[0].spec->shape), 0);
+  return absl::OkStatus();
+}
+
+// Of each dimension: the first element that is taken, the step to the next, and how many.
+struct Cut {
+  Integers first, step;
+  Shape shape;
+};
+
+absl::StatusOr<Cut> CutOf(const NodeContext& context) {
+  const Shape& from = context.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const Integers starts, context.ConstantIntegers(1));
+  ASSIGN_OR_RETURN(const Integers ends, context.ConstantIntegers(2));
+  Integers axes(starts.size()), steps(starts.size(), 1);
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  if (context.Has(3)) {
+    ASSIGN_OR_RETURN(axes, context.ConstantIntegers(3));
+  }
+  if (context.Has(4)) {
+    ASSIGN_OR_RETURN(steps, context.ConstantIntegers(4));
+  }
+  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size()) {
+    return absl::InvalidArgumentError("starts, ends, axes and steps are of different lengths");
+  }
+  RETURN_IF_ERROR(AxesOf(axes, context.inputs[0]->rank()).status());
+  Cut cut{Integers(from.size()), Integers(from.size(), 1), from};
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t d = Size(*AxisOf(axes[i], context.inputs[0]->rank()));
+    const std::int64_t size = from[d], step = steps[i];
+    if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) {
+      return absl::InvalidArgumentError(fmt::format("a step of {}", step));
+    }
+    const std::int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
+    const auto place = [&](std::int64_t at) {
+      return std::clamp(at < 0 ? (at < -size ? least : at + size) : at, least, most);
+    };
+    const std::int64_t first = place(starts[i]), end = place(ends[i]);
+    const std::int64_t distance = step > 0 ? end - first : first - end, stride = step > 0 ? step : -step;
+    cut.first[d] = std::max<std::int64_t>(first, 0);
+    cut.step[d] = step;
+    cut.shape[d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  }
+  return cut;
+}
+
+Specs InferSlice(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(Cut cut, CutOf(context));
+  return std::vector<Spec>{{context.inputs[0]->type, std::move(cut.shape)}};
+}
+
+absl::Status RunSlice(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const Cut cut, CutOf(context));
+  Integers strides = StridesOf(context.inputs[0]->shape);
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    offset += cut.first[d] * strides[d];
+    // A dimension of one element has no next one, however far the step would go.
+    strides[d] = cut.shape[d] > 1 ? strides[d] * cut.step[d] : 0;
+  }
+  if (arguments.outputs[0].spec->elements() > 0) GatherView(arguments, strides, offset);
+  return absl::OkStatus();
+}
+
+Specs InferConcat(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  Spec spec = *context.inputs[0];
+  for (std::size_t i = 1; i < context.count(); ++i) {
+    RETURN_IF_ERROR(ExpectType(context, i, spec.type));
+    Shape other = context.inputs[i]->shape;
+    if (other.size() == spec.shape.size()) {
+      spec.shape[Size(axis)] += other[Size(axis)];
+      other[Size(axis)] = spec.shape[Size(axis)];
+    }
+    if (other != spec.shape) {
+      return absl::InvalidArgumentError(fmt::format("input {} does not fit the others", i));
+    }
+  }
+  RETURN_IF_ERROR(ElementsOf(spec.shape).status());
+  return std::vector<Spec>{std::move(spec)};
+}
+
+// Bytes of an array from one index of the axis before `axis` to the next.
+std::size_t BlockOf(const Spec& spec, std::int64_t axis) {
+  std::size_t block = SizeOf(spec.type);
+  for (std::size_t d = Size(axis); d < spec.shape.size(); ++d) block *= Size(spec.shape[d]);
+  return block;
+}
+
+absl::Status RunConcat(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const std::size_t all = BlockOf(*arguments.outputs[0].spec, axis);
+  std::size_t at = 0;
+  for (const View& input : arguments.inputs) {
+    const std::size_t block = BlockOf(*input.spec, axis);
+    for (std::size_t i = 0; block > 0 && i < input.spec->bytes() / block; ++i) {
+      std::copy_n(input.data + i * block, block, arguments.outputs[0].data + i * all + at);
+    }
+    at += block;
+  }
+  return absl::OkStatus();
+}
+
+Specs InferSplit(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const auto parts = static_cast<std::int64_t>(context.node->outputs.size());
+  const std::int64_t all = context.inputs[0]->shape[Size(axis)];
+  Integers sizes(Size(parts), all / parts);
+  if (context.Has(1)) {
+    ASSIGN_OR_RETURN(sizes, context.ConstantIntegers(1));
+  } else if (all % parts != 0) {
+    return absl::InvalidArgumentError(fmt::format("{} elements in {} equal parts", all, parts));
+  }
+  if (std::ranges::any_of(sizes, [&](std::int64_t size) { return size < 0 || size > all; }) ||
+      static_cast<std::int64_t>(sizes.size()) != parts ||
+      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != all) {
+    return absl::InvalidArgumentError(fmt::format("the parts do not add up to {}", all));
+  }
+  std::vector<Spec> specs(sizes.size(), *context.inputs[0]);
+  for (std::size_t i = 0; i < sizes.size(); ++i) specs[i].shape[Size(axis)] = sizes[i];
+  return specs;
+}
+
+absl::Status RunSplit(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const std::size_t all = BlockOf(*context.inputs[0], axis);
+  std::size_t at = 0;
+  for (const View& output : arguments.outputs) {
+    const std::size_t block = BlockOf(*output.spec, axis);
+    for (std::size_t i = 0; block > 0 && output.data != nullptr && i < output.spec->bytes() / block; ++i) {
+      std::copy_n(arguments.inputs[0].data + i * all + at, block, output.data + i * block);
+    }
+    at += block;
+  }
+  return absl::OkStatus();
+}
+
+Specs InferPad(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const std::string mode, context.attributes().Text("mode", "constant"));
+  if (mode != "constant") return absl::InvalidArgumentError("mode must be constant");
+  ASSIGN_OR_RETURN(const Integers pads, context.ConstantIntegers(1));
+  Spec spec = *context.inputs[0];
+  const std::size_t rank = spec.shape.size();
+  const auto taken = [](std::int64_t pad) { return pad >= 0 && pad <= kMaxElements; };
+  if (pads.size() != 2 * rank || !std::ranges::all_of(pads, taken)) {
+    return absl::InvalidArgumentError("pads must be two numbers from 0 on for each dimension");
+  }
+  if (context.Has(2)) {
+    RETURN_IF_ERROR(ExpectType(context, 2, spec.type));
+    if (context.inputs[2]->elements() != 1) return absl::InvalidArgumentError("the padding is one number");
+  }
+  for (std::size_t d = 0; d < rank; ++d) spec.shape[d] += pads[d] + pads[rank + d];
+  RETURN_IF_ERROR(ElementsOf(spec.shape).status());
+  return std::vector<Spec>{std::move(spec)};
+}
+
+absl::Status RunPad(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const Integers pads, context.ConstantIntegers(1));
+  WithType(context.inputs[0]->type, [&](auto kind) {
+    using T = decltype(kind);
+    const std::span<T> to = arguments.outputs[0].As<T>();
+    std::ranges::fill(to, context.Has(2) ? arguments.inputs[2].As<T>()[0] : T{});
+    const Shape& shape = context.inputs[0]->shape;
+    const Integers strides = StridesOf(arguments.outputs[0].spec->shape);
+    Integers index(shape.size());
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) at += pads[d] * strides[d];
+    for (const T element : arguments.inputs[0].As<const T>()) {
+      to[Size(at)] = element;
+      for (std::size_t d = shape.size(); d-- > 0;) {
+        at += strides[d];
+        if (++index[d] < shape[d]) break;
+        at -= strides[d] * shape[d];
+        index[d] = 0;
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+Specs InferGather(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  RETURN_IF_ERROR(ExpectType(context, 1, ElementType::kInt64));
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const Shape& from = context.inputs[0]->shape;
+  Shape shape(from.begin(), from.begin() + axis);
+  shape.insert(shape.end(), context.inputs[1]->shape.begin(), context.inputs[1]->shape.end());
+  shape.insert(shape.end(), from.begin() + axis + 1, from.end());
+  RETURN_IF_ERROR(ElementsOf(shape).status());
+  return std::vector<Spec>{{context.inputs[0]->type, std::move(shape)}};
+}
+
+absl::Status RunGather(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const std::size_t block = BlockOf(*context.inputs[0], axis + 1), whole = BlockOf(*context.inputs[0], axis);
+  const std::int64_t size = context.inputs[0]->shape[Size(axis)];
+  std::byte* to = arguments.outputs[0].data;
+  for (std::size_t outer = 0; whole > 0 && outer < context.inputs[0]->bytes() / whole; ++outer) {
+    for (const std::int64_t index : arguments.inputs[1].As<const std::int64_t>()) {
+      if (index < -size || index >= size) {
+        return absl::InvalidArgumentError(fmt::format("the index {} of {} elements", index, size));
+      }
+      const std::size_t place = Size(index < 0 ? index + size : index);
+      to = std::copy_n(arguments.inputs[0].data + outer * whole + place * block, block, to);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// From the dimension `start` to the one before `end`, both within what there is.
+absl::StatusOr<Shape> PartOfShape(const NodeContext& context) {
+  const Shape& shape = context.inputs[0]->shape;
+  const std::int64_t rank = context.inputs[0]->rank();
+  ASSIGN_OR_RETURN(const std::int64_t start, context.attributes().Integer("start", 0));
+  ASSIGN_OR_RETURN(const std::int64_t end, context.attributes().Integer("end", rank));
+  const auto place = [rank](std::int64_t at) {
+    return at < -rank ? 0 : std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  if (place(start) >= place(end)) return Shape();
+  return Shape(shape.begin() + place(start), shape.begin() + place(end));
+}
+
+Specs InferShape(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const Shape part, PartOfShape(context));
+  return std::vector<Spec>{{ElementType::kInt64, {static_cast<std::int64_t>(part.size())}}};
+}
+
+absl::Status RunShape(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const Shape part, PartOfShape(context));
+  std::ranges::copy(part, arguments.outputs[0].As<std::int64_t>().begin());
+  return absl::OkStatus();
+}
+
+// ONNX's numbers of the types.
+absl::StatusOr<ElementType> CastTo(const NodeContext& context) {
+  ASSIGN_OR_RETURN(const std::int64_t to, context.attributes().Integer("to", 0));
+  constexpr std::pair<std::int64_t, ElementType> kTypes[] = {
+      {1, ElementType::kFloat32}, {2, ElementType::kUint8}, {3, ElementType::kInt8},
+      {6, ElementType::kInt32},   {7, ElementType::kInt64}, {9, ElementType::kBool}};
+  for (const auto& [number, type] : kTypes) {
+    if (number == to) return type;
+  }
+  return absl::InvalidArgumentError(fmt::format("type {} is not taken", to));
+}
+
+Specs InferCast(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  ASSIGN_OR_RETURN(const ElementType type, CastTo(context));
+  return std::vector<Spec>{{type, context.inputs[0]->shape}};
+}
+
+// A float out of range becomes the nearest end, NaN zero; integers wrap around.
+template <class To, class From>
+To Converted(From value) {
+  if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+    if (!(value == value)) return To{};
+    if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  }
+  return static_cast<To>(value);
+}
+
+absl::Status RunCast(const NodeContext& context, const Arguments& arguments) {
+  const ElementType type = arguments.outputs[0].spec->type;
+  WithType(context.inputs[0]->type, [&](auto from) {
+    WithType(type, [&](auto to) {
+      using From = decltype(from);
+      using To = decltype(to);
+      std::ranges::transform(
+          arguments.inputs[0].As<const From>(), arguments.outputs[0].As<To>().begin(), [&](From value) {
+            return type == ElementType::kBool ? static_cast<To>(value != From{}) : Converted<To>(value);
+          });
+    });
+  });
+  return absl::OkStatus();
+}
+
+// For inference: all pass. The mask, which says so, is not given.
+Specs InferDropout(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectPresent(context));
+  if (context.Has(2)) return absl::InvalidArgumentError("dropout for training is not taken");
+  if (context.node->outputs.size() > 1) return absl::InvalidArgumentError("the mask is not given");
+  return std::vector<Spec>{*context.inputs[0]};
+}
+
+constexpr std::size_t kMany = 1024;
+
+constexpr Operation kLayouts[] = {
+    {"Reshape", 2, 2, InferReshape, CopyElements},
+    {"Flatten", 1, 1, InferFlatten, CopyElements},
+    {"Squeeze", 1, 2, InferSqueeze, CopyElements},
+    {"Unsqueeze", 2, 2, InferUnsqueeze, CopyElements},
+    {"Dropout", 1, 3, InferDropout, CopyElements},
+    {"Transpose", 1, 1, InferTranspose, RunTranspose},
+    {"Expand", 2, 2, InferExpand, RunExpand},
+    {"Slice", 3, 5, InferSlice, RunSlice},
+    {"Concat", 1, kMany, InferConcat, RunConcat},
+    {"Split", 1, 2, InferSplit, RunSplit},
+    {"Pad", 2, 3, InferPad, RunPad},
+    {"Gather", 2, 2, InferGather, RunGather},
+    {"Shape", 1, 1, InferShape, RunShape},
+    {"Cast", 1, 1, InferCast, RunCast},
+};
+
+}  // namespace
+
+std::span<const Operation> LayoutOperations() { return kLayouts; }
+
+}  // namespace tributary::graph

@@ -1,0 +1,89 @@
+// A graph that is ready to run: checked, planned, its memory known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/graph/array.h"
+#include "core/graph/node.h"
+#include "core/graph/onnx_reader.h"
+#include "core/graph/operation.h"
+
+namespace tributary::graph {
+
+struct SessionOptions {
+  ReaderOptions reader = {};
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // for constants, results and scratch
+};
+
+struct PortReport {
+  std::string name;
+  Spec spec;
+};
+
+struct NodeReport {
+  std::string name, operation;
+  std::string result;         // "float32 [1, 16, 14, 14]", of its first output
+  std::int64_t products = 0;  // multiply-accumulates of a run
+};
+
+// Owns all memory that a run takes; a run allocates small lists only. One thread at a time. The results are
+// those of ONNX's semantics in float32; sums of products are made in another order than a reference's.
+class Session {
+ public:
+  // Nodes whose inputs are all known are computed now. Errors: those of ReadOnnx; InvalidArgument, naming the
+  // node, for an operation that is not known or that does not take its inputs; ResourceExhausted if the
+  // memory does not suffice, before it is allocated.
+  static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view file,
+                                                       const SessionOptions& options = {});
+
+  std::vector<PortReport> inputs() const;
+  std::vector<PortReport> outputs() const;
+  // Those that a run computes, in their order.
+  std::vector<NodeReport> nodes() const;
+  std::uint64_t memory_bytes() const;
+
+  // Computes the outputs. Errors: InvalidArgument for other inputs than inputs() says, and for values that a
+  // node cannot take, naming it.
+  absl::Status Run(std::span<const View> inputs);
+
+  // Of the last run, until the next.
+  View output(std::size_t index) const { return ViewOf(graph_.outputs[index]); }
+
+ private:
+  struct Step {
+    NodeContext context;
+    const Operation* operation = nullptr;
+    std::vector<View> inputs, outputs;
+  };
+
+  Session(Graph graph, std::uint64_t memory_limit);
+
+  absl::Status Plan();
+  absl::Status PlanNode(const Node& node);
+  absl::StatusOr<NodeContext> ContextOf(const Node& node, const Operation& operation) const;
+  // Computes a node whose inputs are known.
+  absl::Status Fold(const Step& step);
+  absl::Status PlaceResults();
+  View ViewOf(int value) const;
+  const Array* ConstantOf(int value) const;
+  void Connect(Step& step) const;
+
+  Graph graph_;
+  const std::uint64_t memory_limit_;
+  std::vector<Spec> specs_;       // of each value
+  std::vector<std::byte*> data_;  // of each value that is no constant; an input's: the caller's
+  std::vector<Step> steps_;
+  std::uint64_t constant_bytes_ = 0;
+  Scratch scratch_;
+  std::vector<std::byte> arena_;
+};
+
+}  // namespace tributary::graph
