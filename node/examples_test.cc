@@ -44,6 +44,12 @@ TEST(NodeExamplesTest, ShowEveryKeyWithItsDefaultAndNoOther) {
   const Example radio("node-radio.toml");
   EXPECT_TRUE(radio.file.Finish().ok()) << radio.file.Finish();
   EXPECT_THAT(testing::KeysShownWrongly(radio.Keys("panel[].source."), radio.text), IsEmpty());
+  const Example network("node-network.toml");
+  EXPECT_TRUE(network.file.Finish().ok()) << network.file.Finish();
+  for (const config::ConfigKey& key : network.Keys("panel[].outputs.")) {
+    EXPECT_NE(network.text.find("\n" + key.name.substr(key.name.rfind('.') + 1) + " = "), std::string::npos)
+        << key.name;
+  }
 }
 
 TEST(NodeExamplesTest, SayOfEachKeyWhatItsReaderSays) {
@@ -92,6 +98,8 @@ TEST(NodeExamplesTest, ThePageOfKeysIsCurrent) {
   std::vector<config::ConfigKey> bursts = Example("node-radio.toml").Keys("panel[].source.");
   std::erase_if(bursts, [](const config::ConfigKey& key) { return key.name.ends_with(".kind"); });
   EXPECT_TRUE(testing::PageHolds(page, "node radio", testing::KeyTable(bursts))) << hint;
+  const std::vector<config::ConfigKey> outputs = Example("node-network.toml").Keys("panel[].outputs.");
+  EXPECT_TRUE(testing::PageHolds(page, "node network", testing::KeyTable(outputs))) << hint;
 }
 
 // The tests above can fail.

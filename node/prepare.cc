@@ -23,9 +23,23 @@ using Models = std::map<std::pair<std::string, panel::WorkloadKind>, std::shared
 std::shared_ptr<const panel::Model> LoadModelInto(Models& models, const config::ConfigFile& file,
                                                   const std::string& table,
                                                   const panel::PanelConfig& config) {
+  // Panels may read other things into the outputs of one graph.
+  if (config.workload == panel::WorkloadKind::kNetwork) {
+    auto loaded = panel::LoadModel(config);
+    if (loaded.ok()) return *std::move(loaded);
+    const std::string message(loaded.status().message());
+    for (const char* key : {"kind", "output", "classes", "temperature", "covariance_scale"}) {
+      const std::string start = std::string(key) + ": ";
+      if (!message.starts_with(start)) continue;
+      file.Fault(table + ".outputs." + key, message.substr(start.size()));
+      return nullptr;
+    }
+    file.Fault(table + ".model", config.model + ": " + message);
+    return nullptr;
+  }
   std::shared_ptr<const panel::Model>& model = models[{config.model, config.workload}];
   if (model != nullptr) return model;
-  auto loaded = panel::LoadModel(config.workload, config.model);
+  auto loaded = panel::LoadModel(config);
   if (loaded.ok()) return model = *std::move(loaded);
   file.Fault(table + ".model", std::string(loaded.status().message()));
   return nullptr;
@@ -94,8 +108,12 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
   }
 }
 
-void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion) {
+void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion, const PreparedNode& node) {
   if (file.HasFault("fusion")) return;
+  for (const auto& model : node.models) {
+    if (model == nullptr || panel::ClassesOf(*model).empty()) continue;
+    return file.Fault("fusion", "fuses positions; the panels' network gives classes");
+  }
   if (absl::Status status = accelerator::CheckFusion(fusion.accelerator); !status.ok()) {
     file.Fault("fusion.xclbin", std::string(status.message()));
   }
@@ -160,7 +178,7 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
   }
   PreparePanels(file, clock, node);
   if (node.config.disk) PrepareDisk(file, node.config.disk->folder);
-  if (node.config.fusion) PrepareFusion(file, *node.config.fusion);
+  if (node.config.fusion) PrepareFusion(file, *node.config.fusion, node);
   if (node.config.federation) PrepareLearning(file, node);
   RETURN_IF_ERROR(file.Finish());
   return node;

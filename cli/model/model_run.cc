@@ -155,8 +155,8 @@ absl::StatusOr<std::string> FileOf(const std::string& folder, const std::string&
   return folder + "/" + name + ".npy";
 }
 
-void PrintOperations(bool json) {
-  if (json) {
+void PrintOperations(bool as_json) {
+  if (as_json) {
     std::cout << ordered_json{{"operations", graph::OperationNames()}}.dump() << "\n";
     return;
   }

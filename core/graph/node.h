@@ -75,6 +75,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<GraphInput> inputs;
   std::vector<int> outputs;
+  std::map<std::string, std::string, std::less<>> metadata;  // the file's; texts of a stranger
 };
 
 }  // namespace tributary::graph

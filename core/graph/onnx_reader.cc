@@ -335,7 +335,11 @@ absl::StatusOr<Graph> ReadOnnx(std::string_view file, const ReaderOptions& optio
   if (!model.has_graph()) return absl::InvalidArgumentError("no ONNX file: it has no graph");
   RETURN_IF_ERROR(CheckOperatorSet(model));
   if (model.functions_size() > 0) return absl::InvalidArgumentError("functions of a model are not taken");
-  return Reader(model.graph(), options).Read();
+  ASSIGN_OR_RETURN(Graph graph, Reader(model.graph(), options).Read());
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    if (entry.key().starts_with(kOwnMetadata)) graph.metadata[entry.key()] = entry.value();
+  }
+  return graph;
 }
 
 }  // namespace tributary::graph

@@ -17,6 +17,8 @@ struct ReaderOptions {
 };
 
 inline constexpr std::int64_t kLeastOperatorSet = 13, kMostOperatorSet = 17;
+// Metadata whose keys begin so are kept.
+inline constexpr std::string_view kOwnMetadata = "tributary.";
 inline constexpr int kMaxNodes = 10'000;
 inline constexpr int kMaxGraphValues = 100'000;
 

@@ -59,7 +59,7 @@ struct Operation {
 const Operation* FindOperation(std::string_view name);
 std::vector<std::string_view> OperationNames();  // ascending
 
-// Of each file in core/graph/operators.
+// Each file in core/graph/operators has its own.
 std::span<const Operation> ConvolutionOperations();
 std::span<const Operation> ElementwiseOperations();
 std::span<const Operation> LayoutOperations();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,8 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view file,
                                                        const SessionOptions& options = {});
 
+  // The file's, of ours.
+  const std::map<std::string, std::string, std::less<>>& metadata() const { return graph_.metadata; }
   std::vector<PortReport> inputs() const;
   std::vector<PortReport> outputs() const;
   // Those that a run computes, in their order.
@@ -54,7 +57,7 @@ class Session {
   // node cannot take, naming it.
   absl::Status Run(std::span<const View> inputs);
 
-  // Of the last run, until the next.
+  // What the last run gave, until the next.
   View output(std::size_t index) const { return ViewOf(graph_.outputs[index]); }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace tributary::graph {
 
-// Of each spatial dimension.
+// An element for each spatial dimension.
 struct Window {
   std::vector<std::int64_t> size, stride, dilation, before, after;  // before, after: padding
   std::vector<std::int64_t> input, output;                          // extents

@@ -135,6 +135,12 @@ Sha256 FlatIdentity(std::span<const TensorShape> tensors, std::span<const float>
   return digest.Finish();
 }
 
+Sha256 DigestOf(std::string_view bytes) {
+  Digest digest;
+  digest.Add(bytes.data(), bytes.size());
+  return digest.Finish();
+}
+
 std::string HexOf(const Sha256& identity) { return absl::BytesToHexString(BytesOf(identity)); }
 
 std::string BytesOf(const Sha256& identity) {

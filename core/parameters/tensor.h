@@ -79,6 +79,9 @@ Sha256 FlatIdentity(std::span<const TensorShape> tensors, std::span<const float>
 // Lower-case hexadecimal, 64 characters.
 std::string HexOf(const Sha256& identity);
 
+// SHA-256 of these bytes.
+Sha256 DigestOf(std::string_view bytes);
+
 // The 32 bytes, as the wire and files have them.
 std::string BytesOf(const Sha256& identity);
 

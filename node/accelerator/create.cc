@@ -38,6 +38,11 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Modulat
   return CheckXrt(kernels, *config.xrt);
 }
 
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel&) {
+  if (!config.xrt.has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError("accelerator: no kernel runs a graph: use accelerator = \"cpu\"");
+}
+
 absl::Status CheckFusion(const AcceleratorConfig& config) {
   return config.xrt.has_value() ? CheckXrt({kXrtFusionKernel}, *config.xrt) : absl::OkStatus();
 }
@@ -63,6 +68,11 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationN
   RETURN_IF_ERROR(CheckAccelerator(config, network));
   if (config.xrt.has_value()) return CreateXrtModulation(network, config.max_batch, *config.xrt);
   return CreateCpuModulation(network, config.format, config.max_batch);
+}
+
+Created CreateAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model) {
+  RETURN_IF_ERROR(CheckAccelerator(config, model));
+  return CreateCpuGraph(model, config.max_batch);
 }
 
 Created CreateFusion(const AcceleratorConfig& config, std::size_t panels) {

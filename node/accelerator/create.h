@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/graph/graph_model.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/geometry/range_geometry.h"
 #include "core/nn/modulation/modulation_network.h"
@@ -52,6 +53,7 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::Positioning
 CreatedBeacon CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry);
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
+Created CreateAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model);
 
 // Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
 // for a number of panels that the block does not support.
@@ -63,6 +65,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Positio
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::RangeGeometry& geometry);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
 // The positioning network on the processor's vector units. Same outputs as fpga::InferPositioning, bit for
@@ -88,6 +91,11 @@ Created CreateCpuGeometry(const nn::RangeGeometry& geometry, std::size_t max_bat
 // processor's vector units. Errors: InvalidArgument for another format; those of fpga::MakeInt8Modulation.
 Created CreateCpuModulation(const nn::ModulationNetwork& network, fpga::NumberFormat format,
                             std::size_t max_batch);
+
+// An ONNX graph on the processor, whatever the format: the features of a subject to its outputs; those of
+// OutputKind::kProbabilities as logarithms. uint8 inputs are rounded and clipped. Errors: those of
+// graph::OpenSession.
+Created CreateCpuGraph(const graph::GraphModel& model, std::size_t max_batch);
 
 // Fusion by the block's golden model. Errors: as FusionAccelerator::Check.
 Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);

@@ -31,6 +31,10 @@ fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind
     name = "int8";
     names = {"float", "int8"};
   }
+  if (workload == WorkloadKind::kNetwork) {
+    if (section.Has("format")) section.Fault("format", "the workload network computes as its graph says");
+    return fpga::NumberFormat::kFloat;
+  }
   section.Choose("format", name, names,
                  "of the arithmetic; for a beacon: float, int16, by default int16; for modulation: float, "
                  "int8, by default int8");
@@ -181,6 +185,29 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   return ReadRoom(source, panel, slot, config);
 }
 
+graph::OutputMeaning ReadOutputs(const config::ConfigSection& panel, WorkloadKind workload) {
+  graph::OutputMeaning meaning;
+  if (workload != WorkloadKind::kNetwork) {
+    if (panel.Has("outputs")) panel.Fault("outputs", "is for the workload network");
+    return meaning;
+  }
+  const config::ConfigSection section = panel.Section("outputs");
+  std::string kind;
+  config::ConfigSection::Names names = {""};
+  names.insert(names.end(), std::begin(graph::kOutputKindNames), std::end(graph::kOutputKindNames));
+  section.Choose("kind", kind, names,
+                 "what the network gives: logits or probabilities of classes; x, y with l11, l21, l22 of the "
+                 "covariance's factor (cholesky), or with ln of both deviations; \"\": the file says it");
+  meaning.kind = static_cast<graph::OutputKind>(std::ranges::find(names, kind) - names.begin());
+  section.Read("output", meaning.output, "which output of the graph; \"\": the only one");
+  section.Read("classes", meaning.classes, "names of the classes, in the network's order; []: the file's");
+  section.Read("temperature", meaning.temperature, {0, 1000},
+               "logits are divided by it, as fitted on held-out samples; 0: the file's, or 1");
+  section.Read("covariance_scale", meaning.covariance_scale, {0, 1000},
+               "positions: the covariance's factor is multiplied by it; 0: the file's, or 1");
+  return meaning;
+}
+
 std::optional<retraining::RetrainingConfig> ReadPanelRetraining(const config::ConfigSection& panel,
                                                                 const PanelConfig& config) {
   if (!panel.Has("retraining")) return std::nullopt;
@@ -222,11 +249,14 @@ accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& sect
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot) {
   PanelConfig panel;
   section.ReadName("name", panel.name, "a source of the site");
-  section.Choose("workload", panel.workload, {"positioning", "beacon", "modulation"},
-                 "what the panel estimates; modulation: for a site with the model's classes");
+  section.Choose(
+      "workload", panel.workload, {"positioning", "beacon", "modulation", "network"},
+      "what the panel estimates; modulation: for a site with the model's classes; network: an ONNX "
+      "graph of yours");
   section.ReadFile("model", panel.model, config::Required("a file"));
   panel.accelerator = ReadAccelerator(section);
   panel.accelerator.format = ReadFormat(section, panel.workload);
+  panel.outputs = ReadOutputs(section, panel.workload);
   if (panel.workload == WorkloadKind::kModulation) {
     for (const char* key : {"orientation_deg", "x_m", "y_m"}) {
       if (section.Has(key)) section.Fault(key, "is for positions; a modulation has none");

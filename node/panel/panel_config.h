@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/config/config.h"
+#include "core/graph/graph_model.h"
 #include "node/accelerator/create.h"
 #include "node/panel/radio_source_config.h"
 #include "node/retraining/retraining_config.h"
@@ -22,7 +23,7 @@ namespace tributary::panel {
 // A limit per panel and slot: the accelerators' buffers have this size.
 inline constexpr std::int64_t kMaxSubjects = 256;
 
-enum class WorkloadKind { kPositioning, kBeacon, kModulation };
+enum class WorkloadKind { kPositioning, kBeacon, kModulation, kNetwork };
 
 struct ReplayConfig {
   std::string file;  // .npy
@@ -47,7 +48,8 @@ accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& sect
 struct PanelConfig {
   std::string name;
   WorkloadKind workload = WorkloadKind::kPositioning;
-  std::string model;  // a file
+  std::string model;             // a file
+  graph::OutputMeaning outputs;  // of a network
   accelerator::AcceleratorConfig accelerator;
   double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
   double x_m = 0;              // of the panel's origin in the site's frame

@@ -45,18 +45,33 @@ absl::StatusOr<std::shared_ptr<const Model>> ReadBeaconModel(const std::string& 
   return std::make_shared<const Model>(std::move(network));
 }
 
+absl::StatusOr<std::shared_ptr<const Model>> ReadGraph(const PanelConfig& config) {
+  ASSIGN_OR_RETURN(std::string bytes, runtime::ReadFile(config.model, kMaxModelBytes));
+  ASSIGN_OR_RETURN(graph::GraphModel graph, graph::DecodeGraphModel(std::move(bytes), config.outputs));
+  return std::make_shared<const Model>(std::move(graph));
+}
+
 template <typename Network>
 std::size_t InputWidthOf(const Network&) {
   return Network::kInputs;
 }
 std::size_t InputWidthOf(const nn::RangeGeometry& geometry) { return geometry.inputs(); }
 std::size_t InputWidthOf(const nn::ModulationNetwork&) { return nn::kModulationInput.size(); }
+std::size_t InputWidthOf(const graph::GraphModel& model) { return model.inputs; }
 
 std::size_t InputWidth(const Model& model) {
   return std::visit([](const auto& network) { return InputWidthOf(network); }, model);
 }
 
-bool TakesBursts(const Model& model) { return InputWidth(model) == radio::kBurstFeatures; }
+// Somebody's graph of as many features may take anything.
+bool IsOfBursts(const Model& model) {
+  return !std::holds_alternative<graph::GraphModel>(model) && InputWidth(model) == radio::kBurstFeatures;
+}
+
+bool GivesBursts(const SourceConfig& source) {
+  return std::holds_alternative<source::EmitterSourceOptions>(source) ||
+         std::holds_alternative<SigmfConfig>(source);
+}
 
 absl::StatusOr<std::string> ReadRecording(const std::string& path,
                                           std::size_t max_bytes = kMaxRecordingBytes) {
@@ -86,11 +101,27 @@ absl::Status CheckShape(const parameters::NpyArray& recording, const Model& mode
   return absl::OkStatus();
 }
 
+// [n, …] or [n, subjects, …] with so many features in the rest becomes [n, features] or [n, subjects,
+// features]: an image keeps its sides in the file.
+void Flatten(std::size_t features, std::vector<std::uint64_t>& shape) {
+  std::uint64_t rest = 1;
+  for (std::size_t kept = shape.size(); kept-- > 1;) {
+    rest *= shape[kept];
+    if (rest != features || kept > 2) continue;
+    shape.resize(kept);
+    shape.push_back(features);
+    return;
+  }
+}
+
 Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadRecording(config.file));
   const std::string file = absl::StrCat("file: ", config.file);
   absl::StatusOr<parameters::NpyArray> recording = parameters::DecodeNpy(bytes);
-  if (recording.ok() && TakesBursts(model)) recording = source::BurstsOfNpy(*std::move(recording));
+  if (recording.ok() && std::holds_alternative<graph::GraphModel>(model)) {
+    Flatten(InputWidth(model), recording->shape);
+  }
+  if (recording.ok() && IsOfBursts(model)) recording = source::BurstsOfNpy(*std::move(recording));
   if (!recording.ok()) return WithContext(file, recording.status());
   const absl::Status shape = CheckShape(*recording, model);
   Opened source = source::CreateReplay(*std::move(recording), config.options, clock);
@@ -136,7 +167,7 @@ Opened MakeSource(source::UdpSourceOptions options, const Model& model, const ru
 }
 
 absl::Status CheckTakesBursts(const Model& model) {
-  if (TakesBursts(model)) return absl::OkStatus();
+  if (InputWidth(model) == radio::kBurstFeatures) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("kind: gives bursts of ", radio::kBurstFeatures,
                                                  " features, the model takes ", InputWidth(model)));
 }
@@ -165,7 +196,8 @@ Opened MakeSource(const source::SerialSourceOptions&, const Model& model, const 
 Opened MakeSource(const PanelConfig& config, const Model& model, const runtime::Clock& clock) {
   Opened source =
       std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
-  if (!source.ok() || *source == nullptr || !TakesBursts(model)) return source;
+  if (!source.ok() || *source == nullptr) return source;
+  if (!IsOfBursts(model) && !GivesBursts(config.source)) return source;
   return source::GuardBursts(*std::move(source), config.name, clock);
 }
 
@@ -191,6 +223,18 @@ Made MakeWorkload(const PanelConfig& config, const nn::ModulationNetwork& networ
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
   return workload::CreateModulation(std::move(accelerator), nn::kModulationInput.size(),
                                     network.classes.size(), double{network.temperature});
+}
+
+Made MakeWorkload(const PanelConfig& config, const graph::GraphModel& model) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, model));
+  const graph::OutputMeaning& meaning = model.meaning;
+  if (graph::TellsClasses(meaning.kind)) {
+    return workload::CreateModulation(std::move(accelerator), model.inputs, meaning.classes.size(),
+                                      meaning.temperature);
+  }
+  return workload::CreateGaussian(std::move(accelerator), model.inputs,
+                                  meaning.kind == graph::OutputKind::kLogDeviation,
+                                  {config.x_m, config.y_m, config.orientation_deg}, meaning.covariance_scale);
 }
 
 // The line's master computes, sets weights and trains on the accelerator of the panel's workload.
@@ -219,13 +263,17 @@ Made MakeWorkload(const PanelConfig& config, const Model& model,
 }  // namespace
 
 std::vector<std::string> ClassesOf(const Model& model) {
-  const auto* network = std::get_if<nn::ModulationNetwork>(&model);
-  return network == nullptr ? std::vector<std::string>() : network->classes;
+  if (const auto* const network = std::get_if<nn::ModulationNetwork>(&model)) return network->classes;
+  if (const auto* const graph = std::get_if<graph::GraphModel>(&model)) return graph->meaning.classes;
+  return {};
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(const PanelConfig& config) {
+  const std::string& path = config.model;
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const Model>> {
-    switch (kind) {
+    switch (config.workload) {
+      case WorkloadKind::kNetwork:
+        return ReadGraph(config);
       case WorkloadKind::kBeacon:
         return ReadBeaconModel(path);
       case WorkloadKind::kModulation:
@@ -238,10 +286,11 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const 
   constexpr const char* kTrainCommands[] = {"positioning", "beacon", "modulation"};  // by the kind
   auto model = read();
   if (model.ok()) return model;
+  if (config.workload == WorkloadKind::kNetwork) return model;
   return absl::Status(
       model.status().code(),
       absl::StrCat("model ", path, ": ", model.status().message(), "; make one with `tributary train ",
-                   kTrainCommands[static_cast<std::size_t>(kind)], "`"));
+                   kTrainCommands[static_cast<std::size_t>(config.workload)], "`"));
 }
 
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/graph/graph_model.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/geometry/range_geometry.h"
 #include "core/nn/modulation/modulation_network.h"
@@ -19,8 +20,8 @@
 
 namespace tributary::panel {
 
-using Model =
-    std::variant<nn::PositioningNetwork, nn::BeaconNetwork, nn::RangeGeometry, nn::ModulationNetwork>;
+using Model = std::variant<nn::PositioningNetwork, nn::BeaconNetwork, nn::RangeGeometry,
+                           nn::ModulationNetwork, graph::GraphModel>;
 
 inline const nn::Provenance& ProvenanceOf(const Model& model) {
   return std::visit([](const nn::Provenance& provenance) -> const nn::Provenance& { return provenance; },
@@ -30,9 +31,11 @@ inline const nn::Provenance& ProvenanceOf(const Model& model) {
 // The classes that the model tells apart; empty: it gives positions.
 std::vector<std::string> ClassesOf(const Model& model);
 
-// Errors name the file and what to do: NotFound or PermissionDenied; InvalidArgument or DataLoss for a file
-// that is not a model of this kind.
-absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path);
+// The model file of such a panel. Errors name the file and what to do, but for a network, whose errors are
+// those of graph::DecodeGraphModel: NotFound or PermissionDenied;
+// InvalidArgument or DataLoss for a file that is not a model of the panel's kind, ResourceExhausted for a
+// graph that needs too much memory.
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(const PanelConfig& config);
 
 // The parts of a panel before it binds a port or opens a board: null if it needs that. Errors: "KEY: what is
 // wrong", with the key of [panel.source] or [[panel]] at fault.

@@ -81,12 +81,28 @@ Factor Rotate(const Factor& l, double cosine, double sine) {
   return {l11, (a11 * a21 + a12 * a22) / l11, l[0] * l[2] / l11};
 }
 
+nn::GaussianPosition OfFactor(const float* outputs) {
+  std::array<double, nn::kGaussianOutputs> raw;
+  std::copy_n(outputs, raw.size(), raw.begin());
+  return nn::GaussianHead(raw);
+}
+
+nn::GaussianPosition OfLogDeviations(const float* outputs) {
+  return {{outputs[0], outputs[1]}, {std::exp(double{outputs[2]}), 0, std::exp(double{outputs[3]})}};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(std::unique_ptr<Accelerator> accelerator,
                                                             const PanelPose& pose, double covariance_scale) {
-  RETURN_IF_ERROR(
-      CheckShape("positioning", *accelerator, nn::PositioningNetwork::kInputs, nn::kGaussianOutputs));
+  return CreateGaussian(std::move(accelerator), nn::PositioningNetwork::kInputs, false, pose,
+                        covariance_scale);
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> CreateGaussian(std::unique_ptr<Accelerator> accelerator,
+                                                         std::size_t inputs, bool log_deviation,
+                                                         const PanelPose& pose, double covariance_scale) {
+  RETURN_IF_ERROR(CheckShape("positioning", *accelerator, inputs, log_deviation ? 4 : nn::kGaussianOutputs));
   if (!(std::isfinite(pose.x_m) && std::isfinite(pose.y_m) && std::isfinite(pose.angle_deg))) {
     return absl::InvalidArgumentError("the panel's pose is not finite");
   }
@@ -94,11 +110,10 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(std::unique_ptr<Acce
     return absl::InvalidArgumentError("covariance_scale is not positive");
   }
   const double angle = pose.angle_deg * std::numbers::pi / 180.0;
-  const auto position_of = [pose, covariance_scale, cosine = std::cos(angle), sine = std::sin(angle)](
-                               const float*, const float* outputs) -> nn::GaussianPosition {
-    std::array<double, nn::kGaussianOutputs> raw;
-    std::copy_n(outputs, raw.size(), raw.begin());
-    const nn::GaussianPosition panel = nn::GaussianHead(raw);
+  const auto position_of = [log_deviation, pose, covariance_scale, cosine = std::cos(angle),
+                            sine = std::sin(angle)](const float*,
+                                                    const float* outputs) -> nn::GaussianPosition {
+    const nn::GaussianPosition panel = log_deviation ? OfLogDeviations(outputs) : OfFactor(outputs);
     Factor site = Rotate(panel.cholesky, cosine, sine);
     for (double& value : site) value *= covariance_scale;
     return {{pose.x_m + cosine * panel.mean[0] - sine * panel.mean[1],

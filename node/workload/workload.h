@@ -52,6 +52,13 @@ struct PanelPose {
 absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(
     std::unique_ptr<accelerator::Accelerator> accelerator, const PanelPose& pose, double covariance_scale);
 
+// Turns any network's outputs into positions in the site's frame. Outputs of a subject: x, y and either the
+// factor l11, l21, l22, whose diagonal a softplus makes positive, or with `log_deviation` the logarithms of
+// both standard deviations. Errors: as CreatePositioning.
+absl::StatusOr<std::unique_ptr<Workload>> CreateGaussian(
+    std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t inputs, bool log_deviation,
+    const PanelPose& pose, double covariance_scale);
+
 // Turns ranges into positions in the site's frame. The covariance is s²·I + s²·J(JᵀJ)⁻¹Jᵀ: the noise found on
 // held-out data, and the uncertainty that the training set left in the parameters at these ranges. Errors:
 // InvalidArgument for an accelerator of another shape.

@@ -84,8 +84,8 @@ TEST_F(OperatorTest, TheHttpApiGivesARunByPages) {
 }
 
 TEST_F(OperatorTest, AWatcherGoesOnWithTheRunAfterTheAggregatorWasKilled) {
-  constexpr int kRounds = 60;
-  StartRun(kRounds);
+  constexpr int kManyRounds = 60;
+  StartRun(kManyRounds);
   Process watch = Command({"run", "watch", "r", "--json"}, folder_.Path("watch.log"));
   ASSERT_TRUE(WaitFor([&] { return Committed() >= 2 && !watch.Log().empty(); })) << watch.Log();
   aggregator_.process().Signal(SIGKILL);
@@ -100,7 +100,7 @@ TEST_F(OperatorTest, AWatcherGoesOnWithTheRunAfterTheAggregatorWasKilled) {
     if (!change.is_object()) continue;  // standard error is in the same file
     for (const json& round : change["rounds"]) rounds.push_back(round["round"]);
   }
-  std::vector<int> each_once(kRounds);
+  std::vector<int> each_once(kManyRounds);
   std::iota(each_once.begin(), each_once.end(), 1);
   EXPECT_EQ(rounds, each_once);
 }

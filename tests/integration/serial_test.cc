@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::chrono::seconds kLimit{60};
+constexpr std::chrono::seconds kSerialLimit{60};
 
 class SerialLineTest : public ::testing::Test {
  protected:
@@ -42,13 +42,13 @@ class SerialLineTest : public ::testing::Test {
   }
   nlohmann::json Counts() {
     board_->Signal(SIGTERM);
-    EXPECT_EQ(board_->Wait(kLimit), 0) << board_->Log();
+    EXPECT_EQ(board_->Wait(kSerialLimit), 0) << board_->Log();
     return nlohmann::json::parse(ReadText(folder_.Path("counts")));
   }
   // The standard error of a command that should end with `status`.
   std::string Say(std::vector<std::string> arguments, int status = 0) {
     Process command("tributary", std::move(arguments), folder_.Path("command.log"));
-    EXPECT_EQ(command.Wait(kLimit), status) << command.Log();
+    EXPECT_EQ(command.Wait(kSerialLimit), status) << command.Log();
     return command.Log();
   }
 
@@ -60,11 +60,11 @@ class SerialLineTest : public ::testing::Test {
 
 TEST_F(SerialLineTest, AProgramInPythonWithPyserialIsItsMaster) {
   Process has("/usr/bin/python3", {"-c", "import serial"}, folder_.Path("has.log"));
-  if (has.Wait(kLimit) != 0) GTEST_SKIP() << "apt install python3-serial";
+  if (has.Wait(kSerialLimit) != 0) GTEST_SKIP() << "apt install python3-serial";
   Serve();
   Process master("/usr/bin/python3", {TRIBUTARY_SOURCE_DIR "/tests/serial/master.py", device_},
                  folder_.Path("master.log"));
-  EXPECT_EQ(master.Wait(kLimit), 0) << master.Log();
+  EXPECT_EQ(master.Wait(kSerialLimit), 0) << master.Log();
   const nlohmann::json counts = Counts();
   EXPECT_EQ(counts["weight_updates"], 3);
   EXPECT_EQ(counts["retrainings"], 1);
@@ -117,7 +117,7 @@ TEST_F(SerialLineTest, ANodeIsABoardWhoseComputationsAreTuples) {
   EXPECT_EQ(metric("tributary_serial_inputs_total{panel=\"south\"}"), 2);
   EXPECT_EQ(metric("tributary_serial_refused_commands_total{panel=\"south\",reason=\"out_of_range\"}"), 1);
   node.Signal(SIGTERM);
-  EXPECT_EQ(node.Wait(kLimit), 0) << node.Log();
+  EXPECT_EQ(node.Wait(kSerialLimit), 0) << node.Log();
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ absl::Status RunExpand(const NodeContext& context, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-// Of each dimension: the first element that is taken, the step to the next, and how many.
+// For each dimension: the first element that is taken, the step to the next, and how many.
 struct Cut {
   Integers first, step;
   Shape shape;
