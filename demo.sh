@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges|drift|radio|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|drift|radio|network|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
        ./demo.sh federation [--data DIR] [--features N] [--encoding E] [--local-steps N]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
@@ -16,12 +16,14 @@ usage: ./demo.sh [lis|ranges|drift|radio|federation] [--accelerator cpu|xrt] [--
            by labelled ranges and learns while it goes on. At least 60 s
   radio    four receivers hear emitters that change modulation and strength, and fuse the probabilities of
            ten modulations; compared with one receiver alone and with its vote of ten
+  network  four nodes learn a classifier of drawn glyphs together; exported as ONNX, it runs on four nodes
+           that see other glyphs, and what they say is fused; compared with one node alone
   federation
            five nodes with different images train one encoder together and send parameters only; compared
            with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
-                not for federation: the kernels' RTL computes, simulated on a software device under the real
+                not for federation and network: the kernels' RTL computes, simulated on a software device under the real
                 XRT; needs a machine that can build the RTL. lis and radio have four users or emitters then and
                 five slots a second, ranges and drift have boards of three anchors with the network of the kernel
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
@@ -38,6 +40,7 @@ examples:
   ./demo.sh --seconds 60 --json out.json
   ./demo.sh --accelerator xrt --seconds 20
   ./demo.sh radio --accelerator xrt
+  ./demo.sh network --json network.json
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh drift --json drift.json
@@ -61,7 +64,7 @@ encoding=float32
 local_steps=0
 while [ $# -gt 0 ]; do
   case $1 in
-    lis | ranges | drift | radio | federation) demo=$1 ;;
+    lis | ranges | drift | radio | network | federation) demo=$1 ;;
     --accelerator)
       accelerator=${2:-}
       [[ $accelerator == cpu || $accelerator == xrt ]] || fault "--accelerator is cpu or xrt, found \"$accelerator\""
@@ -106,7 +109,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[[ $demo != federation || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
+[[ ($demo != federation && $demo != network) || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
 [[ $demo == federation || $data$features$encoding$local_steps == 64float320 ]] ||
   fault "--data, --features, --encoding and --local-steps are for federation"

@@ -46,6 +46,7 @@ TEST(NodeExamplesTest, ShowEveryKeyWithItsDefaultAndNoOther) {
   EXPECT_THAT(testing::KeysShownWrongly(radio.Keys("panel[].source."), radio.text), IsEmpty());
   const Example network("node-network.toml");
   EXPECT_TRUE(network.file.Finish().ok()) << network.file.Finish();
+  EXPECT_THAT(testing::KeysShownWrongly(network.Keys("panel[].source."), network.text), IsEmpty());
   for (const config::ConfigKey& key : network.Keys("panel[].outputs.")) {
     EXPECT_NE(network.text.find("\n" + key.name.substr(key.name.rfind('.') + 1) + " = "), std::string::npos)
         << key.name;
@@ -64,12 +65,16 @@ TEST(NodeExamplesTest, SayOfEachKeyWhatItsReaderSays) {
       << hint;
   EXPECT_THAT(testing::WrongComments(kExamples + "node-radio.toml", radio.Keys("panel[].source.")), IsEmpty())
       << hint;
+  EXPECT_THAT(testing::WrongComments(kExamples + "node-network.toml",
+                                     Example("node-network.toml").Keys("panel[].source.")),
+              IsEmpty())
+      << hint;
 }
 
 // A kind or a choice that no example shows would hide its keys from the test above.
 TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
   std::set<std::string> kinds, accelerators;
-  for (const char* name : {"node.toml", "node-ranges.toml", "node-radio.toml"}) {
+  for (const char* name : {"node.toml", "node-ranges.toml", "node-radio.toml", "node-network.toml"}) {
     const auto config = testing::ParseConfig(ReadNodeConfig, Example(name).text, kExamples + name);
     ASSERT_TRUE(config.ok()) << config.status();
     for (const panel::PanelConfig& panel : config->panels) {
@@ -100,6 +105,9 @@ TEST(NodeExamplesTest, ThePageOfKeysIsCurrent) {
   EXPECT_TRUE(testing::PageHolds(page, "node radio", testing::KeyTable(bursts))) << hint;
   const std::vector<config::ConfigKey> outputs = Example("node-network.toml").Keys("panel[].outputs.");
   EXPECT_TRUE(testing::PageHolds(page, "node network", testing::KeyTable(outputs))) << hint;
+  std::vector<config::ConfigKey> pictures = Example("node-network.toml").Keys("panel[].source.");
+  std::erase_if(pictures, [](const config::ConfigKey& key) { return key.name.ends_with(".kind"); });
+  EXPECT_TRUE(testing::PageHolds(page, "node images", testing::KeyTable(pictures))) << hint;
 }
 
 // The tests above can fail.

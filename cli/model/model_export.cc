@@ -5,6 +5,7 @@
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "core/exchange/onnx_file.h"
+#include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
@@ -36,9 +37,14 @@ absl::Status Write(const std::string& path, const std::string& content) {
 }
 
 absl::Status WriteOnnx(const ModelExportArguments& arguments, const parameters::TensorSet& set) {
-  ASSIGN_OR_RETURN(
-      const nn::EncoderFile encoder,
-      WithContext(arguments.model + ": only encoders can be written as ONNX", nn::EncoderFromTensors(set)));
+  if (const auto classifier = nn::ClassifierFromTensors(set); classifier.ok()) {
+    ASSIGN_OR_RETURN(const std::string onnx,
+                     WithContext(arguments.model, exchange::EncodeOnnx(*classifier, set.metadata)));
+    return Write(arguments.onnx, onnx);
+  }
+  ASSIGN_OR_RETURN(const nn::EncoderFile encoder,
+                   WithContext(arguments.model + ": only encoders and classifiers can be written as ONNX",
+                               nn::EncoderFromTensors(set)));
   ASSIGN_OR_RETURN(const std::string onnx, exchange::EncodeOnnx(encoder, set.metadata));
   return Write(arguments.onnx, onnx);
 }
@@ -62,7 +68,8 @@ void AddModelExportCommand(Commands& model) {
       model.Add<ModelExportArguments>("export", "Write a model for use elsewhere", Export);
   command.Connection(arguments.connection);
   command.Text("model", arguments.model, kModelSourceType, kModelSourceHelp)->required();
-  command.Text("--onnx", arguments.onnx, "FILE", "ONNX file to write: uint8 images in, features out");
+  command.Text("--onnx", arguments.onnx, "FILE",
+               "ONNX file to write: uint8 images in, features or a classifier's logits out");
   command.Text("--safetensors", arguments.safetensors, "FILE", "safetensors file to write, with metadata");
   command.Examples(kModelExportExamples);
 }

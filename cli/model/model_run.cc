@@ -28,9 +28,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kModelRunExamples = R"(Examples:
-  tributary model run classifier.onnx --plan                          what goes in and out, and what each node costs
-  tributary model run classifier.onnx --input images=images.npy --out results
-  tributary model run classifier.onnx --dimension N=32 --input images=images.npy --out results --json
+  tributary model run encoder.onnx --plan                          what goes in and out, and what each node costs
+  tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
+  tributary model run --operations                                 what graphs may consist of
 
 The processor computes every node in float32, or in the integers that the graph has. Each output becomes FOLDER/NAME.npy.
 A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/version.h"
@@ -34,7 +35,7 @@ std::string Cleaned(std::string_view text) {
   return clean;
 }
 
-void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadata& metadata) {
+void DescribeImages(const nn::EncoderOptions& encoder, parameters::ModelMetadata& metadata) {
   metadata["input.name"] = "images";
   metadata["input.type"] = "uint8";
   metadata["input.layout"] = "NCHW";
@@ -46,6 +47,18 @@ void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadat
   metadata["preprocessing"] =
       "none: the model takes pixels from 0 to 255 and multiplies them by input.scale itself; no mean is "
       "subtracted, nothing is divided by a deviation";
+}
+
+void DescribeClassifier(const nn::ClassifierFile& classifier, parameters::ModelMetadata& metadata) {
+  DescribeImages(classifier.encoder, metadata);
+  if (classifier.classes == 0) return;  // each node has a head of its own
+  metadata["output.name"] = "logits";
+  metadata["output.shape"] = fmt::format("N,{}", classifier.classes);
+  metadata["output.meaning"] = "a logit for each label, from 0 on; a softmax makes probabilities of them";
+}
+
+void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadata& metadata) {
+  DescribeImages(encoder, metadata);
   metadata["output.name"] = "features";
   metadata["output.shape"] = fmt::format("N,{}", encoder.feature_count());
   metadata["output.meaning"] = fmt::format(
@@ -78,6 +91,8 @@ void Describe(parameters::TensorSet& set, const ModelOrigin& origin) {
   if (!round.empty()) set.metadata["round"] = round;
   if (const auto encoder = nn::EncoderFromTensors(set); encoder.ok()) {
     DescribeEncoder(encoder->options.encoder, set.metadata);
+  } else if (const auto classifier = nn::ClassifierFromTensors(set); classifier.ok()) {
+    DescribeClassifier(*classifier, set.metadata);
   }
 }
 

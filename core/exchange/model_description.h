@@ -16,8 +16,8 @@ struct ModelOrigin {
 };
 
 // Adds to `set.metadata`: producer, name, version, parameters_sha256; run and round where they are known; of
-// an encoder also what goes in and comes out (input.*, preprocessing, output.*), as docs/models.md lists
-// them.
+// an encoder or a classifier also what goes in and comes out (input.*, preprocessing, output.*), as
+// docs/models.md lists them.
 //
 // Without an origin, a run and a round that the file names stand if it names the parameters that it has: it
 // was exported. Otherwise they tell of another model, and go. What came from a peer is cleaned: control

@@ -1,17 +1,20 @@
 #include "core/exchange/onnx_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "core/nn/encoder/encoder.h"
+#include "core/nn/encoder/supervised_trainer.h"
 #include "core/nn/kernel/parameter_layout.h"
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
@@ -89,7 +92,8 @@ class Exporter {
            std::span<const float> parameters, onnx::GraphProto& graph)
       : options_(options), layout_(layout), parameters_(parameters), graph_(graph) {}
 
-  void Export() {
+  // Returns the name of the result: features, or logits if there are classes.
+  std::string Export(std::size_t classes) {
     onnx::AttributeProto to = Attribute("to", onnx::AttributeProto::INT);
     to.set_i(onnx::TensorProto::FLOAT);
     std::string x = graph_.Add("Cast", "pixels", {"images"}, {to});
@@ -102,10 +106,20 @@ class Exporter {
       x = graph_.Add("MaxPool", fmt::format("pool{}", stage), {x},
                      {IntegersAttribute("kernel_shape", {2, 2}), IntegersAttribute("strides", {2, 2})});
     }
-    AreaMeans(x, side);
+    x = AreaMeans(x, side);
+    return classes == 0 ? x : Head(x, classes);
   }
 
  private:
+  std::string Head(const std::string& features, std::size_t classes) {
+    onnx::AttributeProto rows = Attribute("transB", onnx::AttributeProto::INT);
+    rows.set_i(1);
+    return graph_.Add("Gemm", "logits",
+                      {features, Tensor("head.weight", {classes, options_.feature_count()}),
+                       Tensor("head.bias", {classes})},
+                      {rows});
+  }
+
   std::string Tensor(const std::string& name, const std::vector<std::uint64_t>& shape) {
     return graph_.Constant(name, shape, layout_.Range(name).Of(parameters_));
   }
@@ -160,7 +174,7 @@ class Exporter {
 
   // The means of areas as one product with a constant matrix [side² × grid²], because the areas are of
   // different sizes where grid does not divide the side.
-  void AreaMeans(const std::string& x, std::size_t side) {
+  std::string AreaMeans(const std::string& x, std::size_t side) {
     const std::size_t grid = options_.grid, areas = grid * grid;
     std::vector<float> matrix(side * side * areas, 0.0f);
     const auto edge = [&](std::size_t g) { return side * g / grid; };
@@ -180,7 +194,7 @@ class Exporter {
                    {x, graph_.Shape("planes_shape", {-1, channels, static_cast<std::int64_t>(side * side)})});
     const std::string means =
         graph_.Add("MatMul", "means", {planes, graph_.Constant("areas", {side * side, areas}, matrix)});
-    graph_.Add("Flatten", "features", {means});
+    return graph_.Add("Flatten", "features", {means});
   }
 
   const nn::EncoderOptions& options_;
@@ -205,7 +219,7 @@ std::string Entry(const parameters::ModelMetadata& metadata, std::string_view ke
   return entry == metadata.end() ? "" : entry->second;
 }
 
-void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model) {
+void DescribeOnnx(const parameters::ModelMetadata& metadata, bool classifier, onnx::ModelProto& model) {
   parameters::ModelMetadata entries = metadata;
   // The keys that ONNX defines for images (its MetadataProps.md).
   const bool grey = Entry(metadata, "input.colour") != "RGB";
@@ -217,8 +231,10 @@ void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model
     entry->set_value(value);
   }
   const std::string run = Entry(metadata, "run"), round = Entry(metadata, "round");
-  std::string doc =
-      fmt::format("An encoder of {} images that was learned without labels.", grey ? "grey" : "colour");
+  const char* const colour = grey ? "grey" : "colour";
+  std::string doc = classifier
+                        ? fmt::format("A classifier of {} images.", colour)
+                        : fmt::format("An encoder of {} images that was learned without labels.", colour);
   if (!run.empty()) doc += fmt::format(" Run {}, round {}.", run, round);
   model.set_doc_string(doc);
   std::int64_t version = 0;
@@ -250,28 +266,55 @@ ordered_json ValuesJson(const google::protobuf::RepeatedPtrField<onnx::ValueInfo
 
 }  // namespace
 
-absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
-                                       const parameters::ModelMetadata& metadata) {
-  // Checks options and parameters, and knows the layout.
-  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
-  RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
-  const nn::ParameterLayout layout(trainer->Schema());
-  const nn::EncoderOptions& options = encoder.options.encoder;
+namespace {
 
+// `classes` 0: an encoder.
+std::string EncodeNetwork(const nn::EncoderOptions& options, const nn::ParameterLayout& layout,
+                          std::span<const float> parameters, std::size_t classes,
+                          const parameters::ModelMetadata& metadata) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("tributary");
   model.set_producer_version(runtime::kVersion);
   model.add_opset_import()->set_version(kOperatorSet);
   onnx::GraphProto* graph = model.mutable_graph();
-  graph->set_name("encoder");
+  graph->set_name(classes == 0 ? "encoder" : "classifier");
   Declare(*graph->add_input(), "images", onnx::TensorProto::UINT8,
           {options.input_channels, options.side, options.side});
-  Exporter(options, layout, encoder.parameters, *graph).Export();
-  Declare(*graph->add_output(), "features", onnx::TensorProto::FLOAT, {options.feature_count()});
+  const std::string result = Exporter(options, layout, parameters, *graph).Export(classes);
+  Declare(*graph->add_output(), result.c_str(), onnx::TensorProto::FLOAT,
+          {classes == 0 ? options.feature_count() : classes});
   graph->mutable_input(0)->mutable_type()->set_denotation("IMAGE");
-  Describe(metadata, model);
+  DescribeOnnx(metadata, classes > 0, model);
   return model.SerializeAsString();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
+                                       const parameters::ModelMetadata& metadata) {
+  // Checks options and parameters, and knows the layout.
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
+  RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
+  const nn::ParameterLayout layout(trainer->Schema());
+  return EncodeNetwork(encoder.options.encoder, layout, encoder.parameters, 0, metadata);
+}
+
+absl::StatusOr<std::string> EncodeOnnx(const nn::ClassifierFile& classifier,
+                                       const parameters::ModelMetadata& metadata) {
+  if (classifier.classes == 0) {
+    return absl::InvalidArgumentError("the classifier has no head: each node keeps its own");
+  }
+  const nn::ParameterLayout layout(nn::ClassifierSchema(classifier.encoder, classifier.classes));
+  if (classifier.parameters.size() != layout.size()) {
+    return absl::InvalidArgumentError("the classifier has another number of parameters");
+  }
+  parameters::ModelMetadata entries = metadata;
+  entries["tributary.outputs"] = "logits";
+  std::vector<std::size_t> labels(classifier.classes);
+  std::iota(labels.begin(), labels.end(), std::size_t{0});
+  entries["tributary.classes"] = fmt::format("{}", fmt::join(labels, ","));
+  return EncodeNetwork(classifier.encoder, layout, classifier.parameters, classifier.classes, entries);
 }
 
 absl::StatusOr<ordered_json> SummariseOnnx(std::string_view file) {

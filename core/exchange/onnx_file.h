@@ -1,4 +1,4 @@
-// ONNX files: an encoder as one, for whoever runs it elsewhere, and what any of them holds.
+// ONNX files: an encoder or a classifier as one, for whoever runs it elsewhere, and what any of them holds.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/tensor.h"
 
@@ -18,6 +19,12 @@ namespace tributary::exchange {
 // the model's metadata_props, beside ONNX's own keys for images, and its doc strings. Errors: those of
 // SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
 absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
+                                       const parameters::ModelMetadata& metadata);
+
+// The same of a classifier: output "logits", float32 [N × classes]. Its metadata_props also have what a panel
+// of the workload network reads: "tributary.outputs" and "tributary.classes", the labels as numbers. Errors:
+// InvalidArgument for a classifier without a head: each node has its own.
+absl::StatusOr<std::string> EncodeOnnx(const nn::ClassifierFile& classifier,
                                        const parameters::ModelMetadata& metadata);
 
 // producer, opset, doc, metadata, inputs and outputs ({name, dtype, shape, doc}; a dimension of any size by

@@ -5,7 +5,9 @@
 #include <onnx/onnx_pb.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <ostream>
@@ -13,6 +15,9 @@
 #include <vector>
 
 #include "core/exchange/model_description.h"
+#include "core/graph/graph_model.h"
+#include "core/graph/session.h"
+#include "core/nn/encoder/supervised_trainer.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
@@ -35,6 +40,24 @@ struct Case {
   std::size_t input_channels = 1;
 };
 void PrintTo(const Case& shown, std::ostream* out) { *out << shown.name; }
+
+// The outputs of a model for images that it takes one at a time.
+std::vector<float> Computed(const std::string& model, std::span<const std::uint8_t> images) {
+  const auto session = graph::Session::Load(model);
+  EXPECT_TRUE(session.ok()) << session.status();
+  graph::Array image((*session)->inputs()[0].spec);
+  std::vector<float> outputs;
+  for (std::size_t first = 0; first < images.size(); first += image.bytes.size()) {
+    std::memcpy(image.bytes.data(), images.data() + first, image.bytes.size());
+    const graph::View views[] = {image.view()};
+    EXPECT_TRUE((*session)->Run(views).ok());
+    const std::span<const float> values = (*session)->output(0).As<const float>();
+    outputs.insert(outputs.end(), values.begin(), values.end());
+  }
+  return outputs;
+}
+
+class ClassifierOnnxTest : public ::testing::Test {};
 
 class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
  protected:
@@ -106,6 +129,58 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"quantised_colour", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 16, 4, 3},
         Case{"quantised", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 28, 7}),
     ::testing::PrintToStringParamName());
+
+// Our own reader of graphs is a second witness.
+TEST_P(EncoderOnnxTest, OurGraphsGiveTheSameFeatures) {
+  const auto trainer = Trained(GetParam());
+  const std::vector<std::uint8_t> images = Images(GetParam());
+  const std::vector<float> expected = trainer->Features(images);
+  const auto model =
+      EncodeOnnx({trainer->options(), {trainer->parameters().begin(), trainer->parameters().end()}}, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<float> features = Computed(*model, images);
+  ASSERT_EQ(features.size(), expected.size());
+  const float tolerance = GetParam().quantised ? 1e-6f : 1e-4f;
+  for (std::size_t i = 0; i < features.size(); ++i) EXPECT_NEAR(features[i], expected[i], tolerance) << i;
+}
+
+TEST_F(ClassifierOnnxTest, NamesTheClassesThatTheTrainerNames) {
+  nn::SupervisedOptions options{
+      .encoder = {.side = 12, .channels = {4, 8}, .grid = 3, .norm = nn::EncoderNorm::kFilterResponse},
+      .classes = 5};
+  const auto trainer = *nn::SupervisedTrainer::Create(options);
+  std::vector<std::uint8_t> pixels(40 * 144);
+  nn::RandomStream random(3);
+  for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
+  const nn::ClassifierFile file{
+      options.encoder, 5, {trainer->parameters().begin(), trainer->parameters().end()}};
+  const auto model = EncodeOnnx(file, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<float> logits = Computed(*model, pixels);
+  ASSERT_EQ(logits.size(), 40 * 5u);
+  const std::vector<std::uint8_t> classes = trainer->Classify(pixels);
+  for (std::size_t n = 0; n < classes.size(); ++n) {
+    const auto row = std::span(logits).subspan(5 * n, 5);
+    EXPECT_EQ(std::ranges::max_element(row) - row.begin(), classes[n]) << n;
+  }
+}
+
+TEST_F(ClassifierOnnxTest, APanelKnowsWhatItsOutputsAre) {
+  nn::ClassifierFile file{.encoder = {.norm = nn::EncoderNorm::kNone}, .classes = 3, .parameters = {}};
+  file.parameters = nn::FreshClassifier(file.encoder, 3, 1);
+  const auto model = graph::DecodeGraphModel(*EncodeOnnx(file, {}), {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->meaning.kind, graph::OutputKind::kLogits);
+  EXPECT_EQ(model->meaning.classes, (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(model->inputs, 784u);
+}
+
+TEST_F(ClassifierOnnxTest, WithoutAHeadThereIsNothingToExport) {
+  nn::ClassifierFile file;
+  file.encoder.norm = nn::EncoderNorm::kNone;
+  file.parameters = nn::FreshClassifier(file.encoder, 0, 1);
+  EXPECT_FALSE(EncodeOnnx(file, {}).ok());
+}
 
 // What somebody needs who finds the file without us.
 class ModelMetadataTest : public ::testing::Test {

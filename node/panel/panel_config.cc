@@ -9,6 +9,7 @@
 
 #include "absl/strings/strip.h"
 #include "core/estimate/slot_stride.h"
+#include "core/learning/fitted_images.h"
 #include "core/runtime/address.h"
 
 namespace tributary::panel {
@@ -100,6 +101,23 @@ ReplayConfig ReadReplay(const config::ConfigSection& source, estimate::SlotLengt
   return replay;
 }
 
+ImagesConfig ReadImageSource(const config::ConfigSection& source, estimate::SlotLength slot) {
+  ImagesConfig images;
+  images.replay.slot = slot;
+  images.replay.loop = true;
+  source.Read("images", images.files.images,
+              config::Required("an idx file, a folder of PNG and JPEG files, or \"glyphs\" (drawn ones)"));
+  if (images.files.images != "glyphs") images.files.images = source.File(images.files.images);
+  images.files.fitted = learning::ReadFittedImages(source);
+  source.Read("glyphs", images.glyphs, {10, 100'000}, "how many to draw, with images = \"glyphs\"");
+  source.Read("seed", images.seed, {0},
+              "of the glyphs; image i shows glyph i % 10, in another hand for each seed");
+  images.replay.rate_hz = ReadRate(source, slot);
+  source.Read("loop", images.replay.loop, "true: begin again at the end");
+  source.Read("first_subject", images.replay.first_subject, {0, 1 << 30}, "the number of its subject");
+  return images;
+}
+
 RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLength slot) {
   RangesConfig ranges;
   source::RangesSourceOptions& options = ranges.options;
@@ -174,7 +192,7 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   const config::ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   std::string kind = "room";
-  source.Choose("kind", kind, {"room", "replay", "ranges", "udp", "generator", "sigmf", "serial"},
+  source.Choose("kind", kind, {"room", "replay", "ranges", "udp", "generator", "sigmf", "serial", "images"},
                 "where its samples come from; generator and sigmf give bursts of I/Q");
   if (kind == "replay") return ReadReplay(source, slot);
   if (kind == "ranges") return ReadRanges(source, slot);
@@ -182,6 +200,7 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   if (kind == "generator") return ReadEmitters(source, slot, ReadRate(source, slot), kMaxSubjects);
   if (kind == "sigmf") return ReadSigmf(source, slot, ReadRate(source, slot));
   if (kind == "serial") return ReadSerial(source, slot, config.name);
+  if (kind == "images") return ReadImageSource(source, slot);
   return ReadRoom(source, panel, slot, config);
 }
 

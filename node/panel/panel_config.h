@@ -8,6 +8,7 @@
 
 #include "core/config/config.h"
 #include "core/graph/graph_model.h"
+#include "core/images/image_set.h"
 #include "node/accelerator/create.h"
 #include "node/panel/radio_source_config.h"
 #include "node/retraining/retraining_config.h"
@@ -37,10 +38,18 @@ struct RangesConfig {
   source::RangesSourceOptions options;
 };
 
+// One image a slot; with `replay.loop` by the slot's number, so that panels with as many images keep in step.
+struct ImagesConfig {
+  images::ImageFiles files;
+  std::size_t glyphs = 1000;  // to draw, where the images are "glyphs"
+  std::uint64_t seed = 1;     // of the glyphs
+  source::ReplayOptions replay;
+};
+
 // The source of the samples; one alternative per `kind`.
 using SourceConfig =
     std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig, source::UdpSourceOptions,
-                 source::EmitterSourceOptions, SigmfConfig, source::SerialSourceOptions>;
+                 source::EmitterSourceOptions, SigmfConfig, source::SerialSourceOptions, ImagesConfig>;
 
 // The keys about an accelerator that are common to [[panel]] and [fusion].
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/images/image_set.h"
 #include "core/parameters/npy.h"
 #include "core/radio/burst.h"
 #include "core/radio/sigmf_meta.h"
@@ -128,6 +129,20 @@ Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime:
   if (!source.ok()) return WithContext(file, source.status());
   if (!shape.ok()) return WithContext(file, shape);
   return source;
+}
+
+Opened MakeSource(const ImagesConfig& config, const Model& model, const runtime::Clock& clock) {
+  absl::StatusOr<images::ImageSet> set = config.files.images == "glyphs"
+                                             ? images::DrawGlyphs(config.glyphs, config.seed)
+                                             : images::ReadImageFiles(config.files);
+  if (!set.ok()) return WithContext("images", set.status());
+  if (set->image_size() != InputWidth(model)) {
+    return absl::InvalidArgumentError(absl::StrCat("images: pictures of ", set->shape().Text(),
+                                                   " pixels are ", set->image_size(),
+                                                   " features, the model takes ", InputWidth(model)));
+  }
+  parameters::NpyArray pixels{{set->count(), set->image_size()}, {set->pixels.begin(), set->pixels.end()}};
+  return source::CreateReplay(std::move(pixels), config.replay, clock);
 }
 
 // The model's anchors and tag, which the configuration may repeat.

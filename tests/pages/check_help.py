@@ -69,12 +69,12 @@ batch = 4
 """
 
 
-def write_npy(path, *shape):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+def write_npy(path, *shape, kind="<f4"):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     header = header.ljust(117) + "\n"
-    values = math.prod(shape)
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-                     + struct.pack(f"<{values}f", *(0.01 * (i % 100) for i in range(values))))
+    values = range(math.prod(shape))
+    data = bytes(i % 256 for i in values) if kind == "|u1" else struct.pack(f"<{len(values)}f", *(0.01 * (i % 100) for i in values))
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
 
 
 class Laboratory:
@@ -101,6 +101,7 @@ class Laboratory:
             namespace.labels(self.tree / f"{name}-labels-idx1-ubyte.gz", 200)
         namespace.pictures(self.tree / "pictures", 40)
         write_npy(self.tree / "panel.npy", 4, 1024)
+        write_npy(self.tree / "images.npy", 4, 1, 28, 28, kind="|u1")
         write_npy(self.tree / "bursts.npy", 4, 2, 128)
         write_npy(self.tree / "points.npy", 20, 4, 1024)
         (self.tree / "points.csv").write_text("".join(f"{i % 5 - 2},{i % 7 - 3}\n" for i in range(20)))
