@@ -50,7 +50,7 @@ class Attributes {
   std::map<std::string, Attribute, std::less<>> values_;
 };
 
-inline constexpr int kAbsent = -1;  // an optional input or output that is left out
+inline constexpr int kAbsent = -1;  // an optional input that is left out
 
 struct Node {
   std::string name;  // its own, or that of its first output

@@ -241,7 +241,10 @@ class Reader {
     }
     while (!node.inputs.empty() && node.inputs.back() == kAbsent) node.inputs.pop_back();
     while (!node.outputs.empty() && node.outputs.back() == kAbsent) node.outputs.pop_back();
-    if (node.outputs.empty()) return Fault("node", node.name, "it gives nothing");
+    if (node.outputs.empty() || std::ranges::count(node.outputs, kAbsent) > 0) {
+      return Fault("node", node.name,
+                   node.outputs.empty() ? "it gives nothing" : "its first outputs have no name");
+    }
     return node;
   }
 
@@ -279,9 +282,7 @@ class Reader {
     std::vector<std::size_t> missing(nodes.size());
     std::vector<bool> known(graph_.values.size(), true);
     for (const Node& node : nodes) {
-      for (const int output : node.outputs) {
-        if (output != kAbsent) known[static_cast<std::size_t>(output)] = false;
-      }
+      for (const int output : node.outputs) known[static_cast<std::size_t>(output)] = false;
     }
     std::deque<std::size_t> ready;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -295,7 +296,6 @@ class Reader {
     for (; !ready.empty(); ready.pop_front()) {
       Node& node = nodes[ready.front()];
       for (const int output : node.outputs) {
-        if (output == kAbsent) continue;
         for (const std::size_t reader : readers[static_cast<std::size_t>(output)]) {
           if (--missing[reader] == 0) ready.push_back(reader);
         }

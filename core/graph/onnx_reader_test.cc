@@ -101,6 +101,15 @@ TEST(OnnxReaderTest, RefusesTensorsElsewhereAndSizesThatDoNotFit) {
       AllOf(HasSubstr("input \"x\""), HasSubstr("type 8 is not taken")));
 }
 
+TEST(OnnxReaderTest, RefusesOutputsWithoutAName) {
+  ModelText split = OneNode();
+  split.graph().mutable_node(0)->set_op_type("Split");
+  split.graph().mutable_node(0)->mutable_output()->Clear();
+  split.graph().mutable_node(0)->add_output("");
+  split.graph().mutable_node(0)->add_output("y");
+  EXPECT_THAT(FaultOf(split), HasSubstr("its first outputs have no name"));
+}
+
 TEST(OnnxReaderTest, RefusesSubgraphsAndTooManyNodes) {
   ModelText branch = OneNode();
   onnx::AttributeProto& attribute = *branch.graph().mutable_node(0)->add_attribute();

@@ -48,7 +48,8 @@ struct Operation {
   absl::StatusOr<std::vector<Spec>> (*infer)(const NodeContext& context);
   // Errors: InvalidArgument for values that the node cannot take, such as an index out of range.
   absl::Status (*run)(const NodeContext& context, const Arguments& arguments);
-  // Multiply-accumulates of a run; null: none worth counting.
+  // Multiply-accumulates of a run, a pool's looks at pixels included; below 2^62. Null: no more than a few
+  // for each element of inputs and outputs, which memory bounds.
   std::int64_t (*products)(const NodeContext& context, const Spec& output) = nullptr;
   // Floats of scratch that a run takes; null: none.
   std::int64_t (*scratch)(const NodeContext& context) = nullptr;

@@ -97,17 +97,26 @@ absl::Status Session::PlanNode(const Node& node) {
         fmt::format("{} outputs; it gives {}", node.outputs.size(), results.size()));
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] != kAbsent) specs_[Place(node.outputs[i])] = std::move(results[i]);
+    specs_[Place(node.outputs[i])] = std::move(results[i]);
   }
   Step step{.context = std::move(context), .operation = operation, .inputs = {}, .outputs = {}};
   bool known = true;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     known = known && (node.inputs[i] == kAbsent || step.context.constants[i] != nullptr);
   }
+  RETURN_IF_ERROR(CountProducts(step));
   // A shape is known wherever the elements come from.
   if (known || node.operation == "Shape") return Fold(step);
   steps_.push_back(std::move(step));
   return absl::OkStatus();
+}
+
+absl::Status Session::CountProducts(const Step& step) {
+  if (step.operation->products == nullptr) return absl::OkStatus();
+  products_ += step.operation->products(step.context, specs_[Place(step.context.node->outputs[0])]);
+  if (products_ <= kMostProducts) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "up to here the graph takes {} multiply-accumulates; at most {} are taken", products_, kMostProducts));
 }
 
 absl::Status Session::Fold(const Step& step) {
@@ -116,7 +125,6 @@ absl::Status Session::Fold(const Step& step) {
   std::vector<View> inputs, outputs;
   for (const int value : node.inputs) inputs.push_back(value == kAbsent ? View{} : ViewOf(value));
   for (const int value : node.outputs) {
-    if (value == kAbsent) continue;
     constant_bytes_ += specs_[Place(value)].bytes();
     if (constant_bytes_ > memory_limit_) return Exhausted(constant_bytes_, memory_limit_);
     results.emplace_back(specs_[Place(value)]);
@@ -126,12 +134,10 @@ absl::Status Session::Fold(const Step& step) {
         sizeof(float) * static_cast<std::uint64_t>(step.operation->scratch(step.context));
     if (constant_bytes_ + scratch > memory_limit_) return Exhausted(constant_bytes_ + scratch, memory_limit_);
   }
-  std::size_t next = 0;
-  for (const int value : node.outputs) outputs.push_back(value == kAbsent ? View{} : results[next++].view());
+  for (const Array& result : results) outputs.push_back(result.view());
   RETURN_IF_ERROR(step.operation->run(step.context, {inputs, outputs, &scratch_}));
-  next = 0;
-  for (const int value : node.outputs) {
-    if (value != kAbsent) graph_.values[Place(value)].constant.push_back(std::move(results[next++]));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    graph_.values[Place(node.outputs[i])].constant.push_back(std::move(results[i]));
   }
   return absl::OkStatus();
 }
@@ -153,7 +159,6 @@ absl::Status Session::PlaceResults() {
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Node& node = *steps_[s].context.node;
     for (const int value : node.outputs) {
-      if (value == kAbsent) continue;
       offsets[Place(value)] = plan.Take(specs_[Place(value)].bytes());
       placed[Place(value)] = true;
       last_use[Place(value)] = std::max(last_use[Place(value)], s);
@@ -188,8 +193,7 @@ void Session::Connect(Step& step) const {
   step.outputs.clear();
   for (const int value : step.context.node->inputs)
     step.inputs.push_back(value == kAbsent ? View{} : ViewOf(value));
-  for (const int value : step.context.node->outputs)
-    step.outputs.push_back(value == kAbsent ? View{} : ViewOf(value));
+  for (const int value : step.context.node->outputs) step.outputs.push_back(ViewOf(value));
 }
 
 absl::Status Session::Run(std::span<const View> inputs) {
@@ -232,8 +236,7 @@ std::vector<NodeReport> Session::nodes() const {
   std::vector<NodeReport> reports;
   for (const Step& step : steps_) {
     const Node& node = *step.context.node;
-    const int given = *std::ranges::find_if(node.outputs, [](int value) { return value != kAbsent; });
-    const Spec& result = specs_[Place(given)];
+    const Spec& result = specs_[Place(node.outputs[0])];
     reports.push_back(
         {node.name, node.operation, result.Text(),
          step.operation->products == nullptr ? 0 : step.operation->products(step.context, result)});

@@ -24,6 +24,9 @@ struct SessionOptions {
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // for constants, results and scratch
 };
 
+// Multiply-accumulates of a run and of what is computed when the graph is loaded: some ten seconds.
+inline constexpr std::int64_t kMostProducts = 100'000'000'000;
+
 struct PortReport {
   std::string name;
   Spec spec;
@@ -40,8 +43,8 @@ struct NodeReport {
 class Session {
  public:
   // Nodes whose inputs are all known are computed now. Errors: those of ReadOnnx; InvalidArgument, naming the
-  // node, for an operation that is not known or that does not take its inputs; ResourceExhausted if the
-  // memory does not suffice, before it is allocated.
+  // node, for an operation that is not known or that does not take its inputs, and for more than
+  // kMostProducts; ResourceExhausted if the memory does not suffice, before it is allocated.
   static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view file,
                                                        const SessionOptions& options = {});
 
@@ -72,6 +75,7 @@ class Session {
   absl::Status Plan();
   absl::Status PlanNode(const Node& node);
   absl::StatusOr<NodeContext> ContextOf(const Node& node, const Operation& operation) const;
+  absl::Status CountProducts(const Step& step);
   // Computes a node whose inputs are known.
   absl::Status Fold(const Step& step);
   absl::Status PlaceResults();
@@ -85,6 +89,7 @@ class Session {
   std::vector<std::byte*> data_;  // of each value that is no constant; an input's: the caller's
   std::vector<Step> steps_;
   std::uint64_t constant_bytes_ = 0;
+  std::int64_t products_ = 0;
   Scratch scratch_;
   std::vector<std::byte> arena_;
 };

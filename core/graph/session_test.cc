@@ -144,6 +144,24 @@ TEST(SessionTest, TheMemoryIsCheckedBeforeItIsTaken) {
   EXPECT_EQ(Session::Load(columns.Bytes()).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+// A few bytes could keep a panel busy for years.
+TEST(SessionTest, WorkWithoutEndIsRefused) {
+  ModelText pool = ModelText().Input("x", {1, 1, 4});
+  pool.Node("MaxPool", {"x"}, "y").Output("y");
+  const auto set = [&pool](const std::string& name, std::initializer_list<std::int64_t> values) {
+    onnx::AttributeProto& attribute = *pool.graph().mutable_node(0)->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    attribute.mutable_ints()->Add(values.begin(), values.end());
+  };
+  set("kernel_shape", {1 << 22});
+  set("pads", {(1 << 22) - 1, (1 << 22) - 1});
+  EXPECT_THAT(LoadFault(pool), HasSubstr("multiply-accumulates; at most"));
+  const ModelText product = ModelText().Input("x", {5000, 5000}).Node("MatMul", {"x", "x"}, "y").Output("y");
+  EXPECT_THAT(LoadFault(product),
+              AllOf(HasSubstr("node \"y\""), HasSubstr("125000000000 multiply-accumulates")));
+}
+
 TEST(SessionTest, NamesTheNodeAtFault) {
   EXPECT_THAT(LoadFault(ModelText().Input("x", {2}).Node("Fourier", {"x"}, "y").Output("y")),
               AllOf(HasSubstr("node \"y\" (Fourier)"), HasSubstr("not known"), HasSubstr("Conv")));

@@ -40,6 +40,7 @@ absl::StatusOr<Window> WindowOf(const NodeContext& context, const Integers& size
     return absl::InvalidArgumentError(fmt::format(
         "a window of {} dimensions over an input {}; one to three are taken", dimensions, TextOf(shape)));
   }
+  RETURN_IF_ERROR(ElementsOf(size).status());
   Window window;
   window.size = size;
   window.input.assign(shape.begin() + 2, shape.end());

@@ -299,7 +299,7 @@ absl::Status RunSplit(const NodeContext& context, const Arguments& arguments) {
   std::size_t at = 0;
   for (const View& output : arguments.outputs) {
     const std::size_t block = BlockOf(*output.spec, axis);
-    for (std::size_t i = 0; block > 0 && output.data != nullptr && i < output.spec->bytes() / block; ++i) {
+    for (std::size_t i = 0; block > 0 && i < output.spec->bytes() / block; ++i) {
       std::copy_n(arguments.inputs[0].data + i * all + at, block, output.data + i * block);
     }
     at += block;

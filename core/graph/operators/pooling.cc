@@ -27,6 +27,11 @@ Specs InferPool(const NodeContext& context) {
   return std::vector<Spec>{{ElementType::kFloat32, shape}};
 }
 
+std::int64_t ProductsOfPool(const NodeContext& context, const Spec& output) {
+  const absl::StatusOr<Window> window = PoolOf(context);
+  return window.ok() ? window->taps() * output.elements() : 0;
+}
+
 // Calls act(image, result) for each channel of each image.
 void ForEachPlane(const Arguments& arguments, std::size_t pixels, std::size_t results, const auto& act) {
   const Shape& shape = arguments.inputs[0].spec->shape;
@@ -113,8 +118,8 @@ absl::Status RunGlobalMax(const NodeContext& context, const Arguments& arguments
 }
 
 constexpr Operation kPools[] = {
-    {"MaxPool", 1, 1, InferPool, RunMaxPool},
-    {"AveragePool", 1, 1, InferPool, RunAveragePool},
+    {"MaxPool", 1, 1, InferPool, RunMaxPool, ProductsOfPool},
+    {"AveragePool", 1, 1, InferPool, RunAveragePool, ProductsOfPool},
     {"GlobalAveragePool", 1, 1, InferGlobal, RunGlobalAverage},
     {"GlobalMaxPool", 1, 1, InferGlobal, RunGlobalMax},
 };
