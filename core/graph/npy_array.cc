@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,7 @@ absl::StatusOr<Array> DecodeArray(std::string_view npy) {
   if (file.type == "<f8") {
     ASSIGN_OR_RETURN(const parameters::NpyArray converted, parameters::DecodeNpy(npy));
     Array array(std::move(spec));
-    std::memcpy(array.bytes.data(), converted.values.data(), array.bytes.size());
+    std::ranges::copy(converted.values, array.As<float>().begin());
     return array;
   }
   bool known = false;
@@ -42,7 +44,7 @@ absl::StatusOr<Array> DecodeArray(std::string_view npy) {
     return absl::DataLossError(fmt::format("npy: {} bytes do not fit {}", file.bytes.size(), spec.Text()));
   }
   Array array(std::move(spec));
-  std::memcpy(array.bytes.data(), file.bytes.data(), array.bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(file.bytes)), array.bytes.begin());
   return array;
 }
 

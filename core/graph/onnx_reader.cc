@@ -4,8 +4,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -80,7 +80,7 @@ absl::StatusOr<Array> ArrayOf(const onnx::TensorProto& tensor) {
   }
   Array array(std::move(spec));
   if (tensor.has_raw_data()) {
-    std::memcpy(array.bytes.data(), tensor.raw_data().data(), array.bytes.size());  // little-endian
+    std::ranges::copy(std::as_bytes(std::span(tensor.raw_data())), array.bytes.begin());  // little-endian
     return array;
   }
   absl::Status status;
