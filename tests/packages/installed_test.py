@@ -50,7 +50,9 @@ def configuration_faults(usr):
     doc = usr / "share/doc"
     files = {"tributary-node": [usr / "etc/tributary/node.toml"], "tributary-aggregator": [usr / "etc/tributary/aggregator.toml"]}
     for program, configurations in files.items():
-        configurations += [path for path in sorted((doc / program / "examples").glob("*.toml")) if path.stem not in ("node-network", "node-ranges")]  # these need a model of yours
+        # Two need a model of their user's.
+        configurations += [path for path in sorted((doc / program / "examples").glob("*.toml"))
+                           if path.stem not in ("node-network", "node-ranges")]
         for path in configurations:
             said = run(usr / "bin" / program, "--config", path, "--check")
             if said.returncode != 0:
