@@ -39,7 +39,7 @@ struct Sets {
 // What the command line may change.
 using Settings = std::map<std::string, double, std::less<>>;
 const Settings kDefaults = {{"nodes", 50}, {"alpha", 0.1},    {"images", 7000},    {"test_images", 2000},
-                            {"seeds", 5},  {"first_seed", 1}, {"rounds", 120},     {"steps", 10},
+                            {"seeds", 5},  {"first_seed", 1}, {"rounds", 100},     {"steps", 10},
                             {"batch", 16}, {"rate", 0.2},     {"decay", 5e-4},     {"server_momentum", 0.5},
                             {"crop", 0.3}, {"contrast", 0.2}, {"brightness", 0.1}, {"rotation", 10},
                             {"flip", 0},   {"fit_steps", 100}};
