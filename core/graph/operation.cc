@@ -15,7 +15,7 @@ std::map<std::string_view, const Operation*, std::less<>> MakeTable() {
   std::map<std::string_view, const Operation*, std::less<>> table;
   for (const std::span<const Operation> part :
        {ConvolutionOperations(), ElementwiseOperations(), LayoutOperations(), MatrixOperations(),
-        PoolingOperations(), QuantisationOperations(), ReductionOperations()}) {
+        PoolingOperations(), QuantisationOperations(), ReductionOperations(), ShapeOperations()}) {
     for (const Operation& operation : part) table[operation.name] = &operation;
   }
   return table;
@@ -67,6 +67,17 @@ absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementTy
 absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank) {
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
   return absl::InvalidArgumentError(fmt::format("the axis {} of {} dimensions", axis, rank));
+}
+
+absl::StatusOr<Integers> AxesOf(const Integers& axes, std::int64_t rank) {
+  Integers result;
+  for (const std::int64_t axis : axes) {
+    ASSIGN_OR_RETURN(const std::int64_t place, AxisOf(axis, rank));
+    result.push_back(place);
+  }
+  std::ranges::sort(result);
+  if (std::ranges::adjacent_find(result) == result.end()) return result;
+  return absl::InvalidArgumentError("an axis is given twice");
 }
 
 absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b) {

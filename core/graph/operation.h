@@ -44,7 +44,7 @@ struct Arguments {
 struct Operation {
   std::string_view name;
   std::size_t least_inputs, most_inputs;
-  // What the node gives. Errors: InvalidArgument.
+  // What the node gives; the first `least_inputs` inputs are there. Errors: InvalidArgument.
   absl::StatusOr<std::vector<Spec>> (*infer)(const NodeContext& context);
   // Errors: InvalidArgument for values that the node cannot take, such as an index out of range.
   absl::Status (*run)(const NodeContext& context, const Arguments& arguments);
@@ -68,6 +68,7 @@ std::span<const Operation> MatrixOperations();
 std::span<const Operation> PoolingOperations();
 std::span<const Operation> QuantisationOperations();
 std::span<const Operation> ReductionOperations();
+std::span<const Operation> ShapeOperations();
 
 // --- what operations share ---
 
@@ -83,6 +84,8 @@ absl::Status CopyElements(const NodeContext& context, const Arguments& arguments
 absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementType type);
 // An axis from −rank to rank − 1, as 0 to rank − 1.
 absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank);
+// Different axes of so many dimensions, ascending.
+absl::StatusOr<Integers> AxesOf(const Integers& axes, std::int64_t rank);
 // NumPy's rules. Errors: InvalidArgument for shapes that do not fit.
 absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);
 // Elements per step of each dimension; 0 where a dimension of one is repeated to fill `to`.

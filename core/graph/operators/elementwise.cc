@@ -63,10 +63,7 @@ float HardSigmoid(float x, float alpha, float beta) { return std::clamp(alpha * 
 
 // --- any number in, the same out ---
 
-Specs InferSame(const NodeContext& context) {
-  if (!context.Has(0)) return absl::InvalidArgumentError("input 0 is missing");
-  return std::vector<Spec>{*context.inputs[0]};
-}
+Specs InferSame(const NodeContext& context) { return std::vector<Spec>{*context.inputs[0]}; }
 
 Specs InferSigned(const NodeContext& context) {
   ASSIGN_OR_RETURN(std::vector<Spec> specs, InferSame(context));
