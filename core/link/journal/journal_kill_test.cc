@@ -26,6 +26,7 @@ constexpr int kFirstNumber = 1'000'000;  // all have as many digits
 struct SharedNotes {
   std::atomic<int> appended = 0;
   std::atomic<bool> failed = false;
+  std::atomic<bool> over_budget = false;
   std::array<std::atomic<bool>, kMostNumbers> delivered = {};
 };
 
@@ -43,7 +44,7 @@ class JournalKillTest : public ::testing::Test {
     std::vector<std::string> said;
     auto folder = OpenJournalFolder(folder_);
     if (!folder.ok()) return nullptr;
-    auto journal = Journal::Open(*std::move(folder), {{'k'}, 1 << 20, 4000}, said);
+    auto journal = Journal::Open(*std::move(folder), {{'k'}, 1 << 22, 4000}, said);
     return journal.ok() ? *std::move(journal) : nullptr;
   }
 
@@ -58,8 +59,10 @@ class JournalKillTest : public ::testing::Test {
       journal->Rewind();
       if (!journal->Append({&record, 1}).ok()) break;
       notes_->appended = number;
+      if (journal->counters().over_budget_records > 0) notes_->over_budget = true;
       if (random() % 16 == 0 && !journal->Sync().ok()) break;
-      for (std::uint64_t reads = random() % 3; reads > 0; --reads) {
+      // A life reads what the one before had begun again, so that it must read faster than it appends.
+      for (std::uint64_t reads = random() % 4; reads > 0; --reads) {
         const auto read = journal->Next();
         if (!read.ok()) _exit(Fail());
         if (!*read) break;
@@ -109,7 +112,7 @@ TEST_F(JournalKillTest, AThousandKillsLoseNothingThatWasAppended) {
       found[static_cast<std::size_t>(number)] = true;
       last = number;
     }
-    EXPECT_EQ(journal->counters().over_budget_records, 0u) << "the test has no use for a full disk";
+    ASSERT_FALSE(notes_->over_budget) << "the journal may drop its oldest, and this test cannot know them";
     // What was appended and not counted because of the kill is there for the next life.
     if (found.back()) ++notes_->appended;
     for (; checked < notes_->appended && notes_->delivered[static_cast<std::size_t>(checked)]; ++checked) {
