@@ -1,0 +1,81 @@
+// Writes programs of the tensor unit, and packs tensors as the unit lays them out (tensor_program.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fpga/model/tensor_program.h"
+
+namespace tributary::fpga {
+
+// The multiplier and shifts whose product is nearest to `scale`, without a bias. With them the output stage's
+// r is within 1 of scale · (s + bias) rounded half to even, wherever |scale · (s + bias)| is at most 256; it
+// differs from it only within kTensorRoundingSlack of a tie. InvalidArgument: scale is not in (0, 32768].
+absl::StatusOr<TensorChannel> TensorChannelOf(double scale);
+
+// In units of the result: 2^-8 from the first shift, 2^-8 from the multiplier of 16 bits.
+inline constexpr double kTensorRoundingSlack = 1.0 / 128;
+
+// The channel that passes an int8 through unchanged.
+inline constexpr TensorChannel kTensorIdentity = {.bias = 0, .multiplier = 1 << 15, .post_shift = 15};
+
+// own_multiplier, residual_multiplier and sum_shift for u = own · (q - zero) + residual · (p -
+// residual_zero): the larger factor keeps 16 bits. InvalidArgument: a factor is not in (0, 32768].
+absl::Status SetTensorSum(double own, double residual, TensorOutput& output);
+
+// Appends commands with what follows them. Sizes and opcodes are set here; the caller fills in the rest.
+// Every function returns InvalidArgument for a wrong number of weights or channels or for a weight of -128,
+// and then appends nothing. Ranges are checked by CheckTensorProgram.
+class TensorProgramBuilder {
+ public:
+  explicit TensorProgramBuilder(const TensorUnitSize& size) : size_(size) {}
+
+  // `vectors` from a word of the input buffer, or with kTensorFromOutput of the output buffer, to a vector's
+  // address.
+  void Load(std::uint32_t word, std::uint32_t address, std::uint32_t vectors, std::uint16_t flags = 0);
+  void Store(std::uint32_t address, std::uint32_t word, std::uint32_t vectors, std::uint16_t flags = 0);
+
+  // weights: [outputs][inputs][kernel_height][kernel_width]; channels: one per output. Sets input_blocks and
+  // output_blocks. Lanes beyond the last input have weights of 0; those beyond the last output compute with
+  // weights, bias and multiplier of 0.
+  absl::Status Convolve(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
+                        std::span<const std::int8_t> weights, std::span<const TensorChannel> channels);
+
+  // weights: [channels][3][3]. Sets output_blocks and the kernel.
+  absl::Status Depthwise(TensorCommand command, std::span<const std::int8_t> weights,
+                         std::span<const TensorChannel> channels);
+
+  // opcode kMaxPool or kSumPool; channels: one per channel. Sets output_blocks.
+  absl::Status Pool(TensorCommand command, std::span<const TensorChannel> channels);
+
+  void End();
+
+  std::uint32_t commands() const { return commands_; }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+
+ private:
+  void Append(const TensorCommand& command);
+  void AppendBytes(std::span<const std::int8_t> bytes);
+  void AppendChannels(std::span<const TensorChannel> channels, std::uint32_t block);
+
+  TensorUnitSize size_;
+  std::vector<std::uint64_t> words_;
+  std::uint32_t commands_ = 0;
+};
+
+inline std::uint32_t TensorBlocks(std::uint32_t channels, const TensorUnitSize& size) {
+  return (channels + size.lanes - 1) / size.lanes;
+}
+
+// [channels][pixels] to the unit's vectors as device words, and back. Lanes beyond the last channel become
+// `fill`.
+std::vector<std::uint64_t> PackTensor(std::span<const std::int8_t> values, std::uint32_t channels,
+                                      const TensorUnitSize& size, std::int8_t fill = 0);
+std::vector<std::int8_t> UnpackTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                      const TensorUnitSize& size);
+
+}  // namespace tributary::fpga

@@ -1,0 +1,144 @@
+// The program of the tensor unit (fpga/rtl/tensor): its commands, their checks and its words.
+//
+// A program is one stream of 64-bit words that the unit reads once, in order: commands of 8 words, each
+// followed at once by its weights and its channel words. There are no jumps, so every program ends.
+// TensorProgramBuilder (tensor_layout.h) writes the stream.
+//
+// The unit has N lanes. A tensor of int8 lies in the activation memory as [block][row][column] vectors of N
+// channels; channel c is lane c % N of block c / N. A vector is one word of that memory and N / 8 words of
+// the device's memory, lane 0 in the low byte of the first word. Lanes beyond the last channel are computed
+// like others.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+
+namespace tributary::fpga {
+
+// Parameters of an instance; the defaults are those of tensor_kernel.sv.
+struct TensorUnitSize {
+  std::uint32_t lanes = 16;             // N: rows and columns of the matrix; 8, 16 or 32
+  std::uint32_t activations = 1 << 14;  // vectors of the activation memory; a power of two, at most 2^16
+  std::uint32_t pixels = 1024;          // accumulators per column: output pixels of one CONVOLVE
+  std::uint32_t line = 512;             // columns of one DEPTHWISE, padding included
+
+  std::uint32_t vector_words() const { return lanes / 8; }
+};
+
+enum class TensorOpcode : std::uint8_t {
+  kEnd = 0,        // the rest of the program is not executed
+  kLoad = 1,       // device memory -> activation memory
+  kStore = 2,      // activation memory -> device memory
+  kConvolve = 3,   // dense; a matrix product of M rows is a 1×1 convolution of a 1×M image
+  kDepthwise = 4,  // 3×3
+  kMaxPool = 5,    // of any window; 1×1 rescales a tensor, or adds two
+  kSumPool = 6,    // an average is a sum that the channel words scale
+};
+
+enum class TensorPrecision : std::uint8_t { kInt8 = 0 };  // others are refused
+
+// Bits of TensorCommand::flags.
+enum TensorFlag : std::uint16_t {
+  kTensorFlipSign = 1,    // LOAD, STORE: bit 7 of each byte is inverted, so that uint8 becomes int8 and back
+  kTensorFromOutput = 2,  // LOAD: from the output buffer instead of the input buffer
+  kTensorResidual = 4,    // CONVOLVE, pools: add a second tensor; see TensorOutput
+};
+
+inline constexpr std::uint32_t kTensorCommandWords = 8;
+inline constexpr std::uint32_t kTensorMaxBlocks = 256;
+inline constexpr std::uint32_t kTensorMaxSide = 1024;  // rows or columns of a tensor
+inline constexpr std::uint32_t kTensorMaxStride = 8;   // 2 for DEPTHWISE
+inline constexpr std::uint32_t kTensorMaxKernel = 255;
+inline constexpr std::uint32_t kTensorMaxPlane = 1 << 17;
+inline constexpr std::int32_t kTensorMaxWeight = 127;  // -128 would leave the field of a packed product
+inline constexpr std::int32_t kTensorSumBits = 18;     // what a sum has left after its first shift
+
+// The output stage, for every channel of a sum s of 32 bits (sums wrap):
+//   t = (s + bias) / 2^pre_shift, halves rounded up, saturated to 18 bits
+//   r = t · multiplier / 2^post_shift, halves to even
+//   q = clamp(r + zero, low, high)
+// and with kTensorResidual, for the residual p of the same place:
+//   u = ((q - zero) · own_multiplier + (p - residual_zero) · residual_multiplier) / 2^sum_shift, halves to
+//   even q = clamp(u + sum_zero, sum_low, sum_high)
+struct TensorOutput {
+  std::int8_t zero = 0, low = -128, high = 127;
+  std::int8_t residual_zero = 0;
+  std::int8_t sum_zero = 0, sum_low = -128, sum_high = 127;
+  std::uint16_t own_multiplier = 0, residual_multiplier = 0;
+  std::uint8_t sum_shift = 0;  // 0 … 31
+};
+
+// Words 0 … 7 of a command hold these fields in this order, little endian, each in its own size; unused bits
+// are 0. docs/fpga/tensor.md has the table. Addresses count vectors of the activation memory from its begin.
+//
+// Output pixel (y, x) reads the inputs (origin_y + y·stride_y + i, origin_x + x·stride_x + j) for the
+// kernel's i and j. What lies outside the input's height and width reads as pad_value. A strip of rows is a
+// command of its own with another origin_y and output_address.
+struct TensorCommand {
+  TensorOpcode opcode = TensorOpcode::kEnd;
+  TensorPrecision precision = TensorPrecision::kInt8;
+  std::uint16_t flags = 0;
+  std::uint16_t input_blocks = 0;   // CONVOLVE: blocks summed per output; others: 1
+  std::uint16_t output_blocks = 0;  // the others go through their input in as many blocks
+
+  std::uint32_t input_address = 0;  // LOAD: 64-bit words from the buffer's begin
+  std::uint32_t input_plane = 0;    // vectors from one block to the next; LOAD, STORE: vectors in all
+  std::uint16_t input_height = 0, input_width = 0;
+  std::int16_t origin_y = 0, origin_x = 0;
+  std::uint16_t output_height = 0, output_width = 0;  // of this strip
+  std::uint8_t kernel_height = 0, kernel_width = 0, stride_y = 0, stride_x = 0;
+  std::uint32_t output_address = 0;  // STORE: 64-bit words from the begin of the output buffer
+  std::uint32_t output_plane = 0;
+  std::uint32_t residual_address = 0;  // read in the order of the outputs
+  std::uint32_t residual_plane = 0;
+  std::int8_t pad_value = 0;
+  TensorOutput output = {};
+};
+
+// One per output channel, N per block, behind the weights of the block.
+// Bits 31:0 bias, 47:32 multiplier, 51:48 pre_shift, 60:56 post_shift.
+struct TensorChannel {
+  std::int32_t bias = 0;
+  std::uint16_t multiplier = 0;
+  std::uint8_t pre_shift = 0;   // 0 … 15
+  std::uint8_t post_shift = 0;  // 0 … 31
+};
+
+std::array<std::uint64_t, kTensorCommandWords> EncodeTensorCommand(const TensorCommand& command);
+TensorCommand DecodeTensorCommand(std::span<const std::uint64_t, kTensorCommandWords> words);
+std::uint64_t EncodeTensorChannel(const TensorChannel& channel);
+TensorChannel DecodeTensorChannel(std::uint64_t word);
+
+// How a run ended: byte 0 of the unit's status. The other bytes are the index of the command, from 0.
+enum class TensorStatus : std::uint8_t {
+  kOk = 0,
+  kBadField = 1,     // a field is out of its range
+  kBadAddress = 2,   // the command would leave the activation memory, the accumulators or a buffer
+  kBadWeight = 3,    // a weight is -128
+  kProgramEnds = 4,  // the program ends within a command, or without END
+  kReadFailed = 5,   // the bus answered with an error
+  kWriteFailed = 6,
+};
+
+// The size of the buffers in 64-bit words.
+struct TensorBuffers {
+  std::uint64_t input_words = 0, output_words = 0;
+};
+
+// What the unit finds wrong with a command before or while it runs: kOk, kBadField or kBadAddress.
+TensorStatus CheckTensorCommand(const TensorCommand& command, const TensorUnitSize& size,
+                                const TensorBuffers& buffers);
+
+// The words that follow a command: weights and channel words.
+std::uint64_t TensorFollowingWords(const TensorCommand& command, const TensorUnitSize& size);
+
+// InvalidArgument, with the index of the first command at fault and its status, for what would end a run
+// early.
+absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const TensorUnitSize& size,
+                                const TensorBuffers& buffers);
+
+}  // namespace tributary::fpga

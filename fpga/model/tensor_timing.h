@@ -1,0 +1,31 @@
+// The cycles of the tensor unit, with a memory that gives and takes a word in every cycle.
+#pragma once
+
+#include <cstdint>
+
+#include "fpga/model/tensor_program.h"
+
+namespace tributary::fpga {
+
+// Adds up the cycles of commands in their order, for LOAD and STORE with the transfer's latency of an idle
+// bus.
+class TensorTiming {
+ public:
+  explicit TensorTiming(const TensorUnitSize& size) : size_(size) {}
+
+  // The command passes CheckTensorCommand.
+  void Add(const TensorCommand& command);
+
+  // From the start of the run to its report.
+  std::uint64_t cycles() const { return cycles_; }
+
+ private:
+  TensorUnitSize size_;
+  std::uint64_t cycles_ = 0;
+};
+
+// Multiply-accumulates of a command that its shape asks for, in whole blocks: CONVOLVE and DEPTHWISE; others
+// 0.
+std::uint64_t TensorBlockProducts(const TensorCommand& command, const TensorUnitSize& size);
+
+}  // namespace tributary::fpga

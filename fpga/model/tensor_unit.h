@@ -1,0 +1,52 @@
+// The golden model of the tensor unit: fpga/rtl/tensor equals it bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fpga/model/tensor_program.h"
+
+namespace tributary::fpga {
+
+struct TensorRun {
+  TensorStatus status = TensorStatus::kOk;
+  std::uint32_t command = 0;  // at which the run ended
+  std::uint64_t cycles = 0;   // TensorCycles of what was executed (tensor_timing.h)
+};
+
+// One unit with its activation memory, which keeps its contents from run to run. One thread at a time.
+class TensorUnit {
+ public:
+  explicit TensorUnit(const TensorUnitSize& size);
+
+  // Executes a program of any words. Buffers are in 64-bit words; STORE writes to `output` only. After a
+  // status other than kOk the contents of the activation memory and of what later commands would have written
+  // are unspecified.
+  TensorRun Run(std::span<const std::uint64_t> program, std::span<const std::uint64_t> input,
+                std::span<std::uint64_t> output);
+
+  const TensorUnitSize& size() const { return size_; }
+
+ private:
+  void Load(const TensorCommand& command, std::span<const std::uint64_t> from);
+  void Store(const TensorCommand& command, std::span<std::uint64_t> to) const;
+  void Convolve(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
+
+  std::int8_t Activation(const TensorCommand& command, std::uint32_t block, int y, int x,
+                         std::uint32_t lane) const;
+  // One output of the stage behind the sums, written to its place.
+  void Write(const TensorCommand& command, const TensorChannel& channel, std::uint32_t block,
+             std::uint32_t pixel, std::uint32_t lane, std::int32_t sum);
+
+  TensorUnitSize size_;
+  std::vector<std::int8_t> activations_;  // [vector][lane]
+};
+
+// The output stage (tensor_program.h) alone; `residual` counts with kTensorResidual only.
+std::int8_t TensorOutputOf(std::int32_t sum, const TensorChannel& channel, const TensorOutput& output,
+                           bool with_residual, std::int8_t residual);
+
+}  // namespace tributary::fpga
