@@ -73,37 +73,45 @@ auto MotionTrack<D>::Mixed(double seconds) -> std::array<Filter, 2> {
 template <int D>
 void MotionTrack<D>::Predict(Filter& filter, double density, double seconds, const Matrix<D>& noise) const {
   const double kept = std::exp(-seconds / model_.lasting_s);
-  Covariance transition = Covariance::Identity();
-  transition.template block<D, D>(0, D).diagonal().setConstant(seconds);
-  transition.template block<D, D>(2 * D, 2 * D).diagonal().setConstant(kept);
-  filter.state = (transition * filter.state).eval();
-  filter.covariance = (transition * filter.covariance * transition.transpose()).eval();
-  filter.covariance.template block<D, D>(0, 0).diagonal().array() +=
-      density * seconds * seconds * seconds / 3;
-  filter.covariance.template block<D, D>(0, D).diagonal().array() += density * seconds * seconds / 2;
-  filter.covariance.template block<D, D>(D, 0).diagonal().array() += density * seconds * seconds / 2;
-  filter.covariance.template block<D, D>(D, D).diagonal().array() += density * seconds;
-  filter.covariance.template block<D, D>(2 * D, 2 * D) += (1.0 - kept * kept) * model_.lasting_share * noise;
+  filter.state.template head<D>() += seconds * filter.state.template segment<D>(D);
+  filter.state.template tail<D>() *= kept;
+  Covariance& covariance = filter.covariance;
+  covariance.template topRows<D>() += seconds * covariance.template middleRows<D>(D);
+  covariance.template leftCols<D>() += seconds * covariance.template middleCols<D>(D);
+  covariance.template bottomRows<D>() *= kept;
+  covariance.template rightCols<D>() *= kept;
+  for (int axis = 0; axis < D; ++axis) {
+    covariance(axis, axis) += density * seconds * seconds * seconds / 3;
+    covariance(axis, D + axis) += density * seconds * seconds / 2;
+    covariance(D + axis, axis) += density * seconds * seconds / 2;
+    covariance(D + axis, D + axis) += density * seconds;
+  }
+  covariance.template bottomRightCorner<D, D>() += (1.0 - kept * kept) * model_.lasting_share * noise;
 }
 
-// Joseph's form: the covariance stays symmetric and positive whatever the rounding.
+// Joseph's form, (I − K·H)·P·(I − K·H)ᵀ + K·R·Kᵀ: the covariance stays positive whatever the rounding. H adds
+// position and lasting error, so that products with it are sums of blocks.
 template <int D>
 double MotionTrack<D>::Correct(Filter& filter, const Vector<D>& measured, const Matrix<D>& noise) const {
-  Eigen::Matrix<double, D, kSize> sees = Eigen::Matrix<double, D, kSize>::Zero();
-  sees.template leftCols<D>().setIdentity();
-  sees.template rightCols<D>().setIdentity();
+  using Across = Eigen::Matrix<double, kSize, D>;
+  Covariance& covariance = filter.covariance;
+  const auto seen = [&]() -> Across {
+    return covariance.template leftCols<D>() + covariance.template rightCols<D>();
+  };
   const Matrix<D> fresh = (1.0 - model_.lasting_share) * noise;
-  const Eigen::Matrix<double, D, kSize> across = sees * filter.covariance;
-  const Matrix<D> innovation_covariance = across * sees.transpose() + fresh;
-  const Eigen::LLT<Matrix<D>> factor(innovation_covariance);
-  const Vector<D> innovation = measured - sees * filter.state;
-  const Eigen::Matrix<double, kSize, D> gain = factor.solve(across).transpose();
-  filter.state += gain * innovation;
-  const Covariance remaining = Covariance::Identity() - gain * sees;
-  filter.covariance =
-      (remaining * filter.covariance * remaining.transpose() + gain * fresh * gain.transpose()).eval();
-  const Matrix<D> lower = factor.matrixL();
-  return -0.5 * innovation.dot(factor.solve(innovation)) - lower.diagonal().array().log().sum();
+  const Across across = seen();
+  const Matrix<D> innovation_covariance =
+      across.template topRows<D>() + across.template bottomRows<D>() + fresh;
+  const Gaussian<D> expected{filter.state.template head<D>() + filter.state.template tail<D>(),
+                             Matrix<D>(innovation_covariance.llt().matrixL())};
+  const Matrix<D> root = InverseOfLower<D>(expected.cholesky);
+  const Across gain = across * (root.transpose() * root);
+  filter.state += gain * (measured - expected.mean);
+  covariance -= gain * across.transpose();
+  const Across rest = seen() - gain * fresh;
+  covariance -= rest * gain.transpose();
+  covariance = (0.5 * (covariance + covariance.transpose())).eval();
+  return -0.5 * expected.SquaredDistance(measured) - expected.cholesky.diagonal().array().log().sum();
 }
 
 template <int D>

@@ -96,5 +96,26 @@ TEST(MotionTrackTest, TellsManoeuvresFromStraights) {
   EXPECT_GT(most, 0.8);
 }
 
+// Measurements of a micrometre and of a kilometre take turns at random: what is subtracted from the covariance is a million
+// million times what is left of it.
+TEST(MotionTrackTest, StaysPositiveFromVagueToExactMeasurements) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> exponent(-6.0, 3.0), step_exponent(-4.0, 1.0);
+  std::normal_distribution<double> normal;
+  for (const double lasting_share : {0.0, 0.75}) {
+    MotionTrack<3> track({.lasting_share = lasting_share});
+    track.Start({Vector<3>::Zero(), Matrix<3>::Identity()});
+    for (int i = 0; i < 20'000; ++i) {
+      Gaussian<3> measured;
+      for (int row = 0; row < 3; ++row) {
+        measured.cholesky(row, row) = std::pow(10.0, exponent(random));
+        measured.mean[row] = measured.cholesky(row, row) * normal(random);
+      }
+      track.Update(std::pow(10.0, step_exponent(random)), measured);
+      ASSERT_TRUE(Validate(track.Position()).ok()) << i << ": " << Validate(track.Position());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tributary::estimate

@@ -55,6 +55,21 @@ class ModelText {
     return *this;
   }
 
+  // Lists among the attributes of the last node.
+  ModelText& With(const std::string& name, const std::vector<std::int64_t>& values) {
+    onnx::AttributeProto& attribute = *graph().mutable_node(graph().node_size() - 1)->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    attribute.mutable_ints()->Add(values.begin(), values.end());
+    return *this;
+  }
+  // int8, uint8 or int32.
+  ModelText& Small(const std::string& name, const std::vector<std::int64_t>& shape,
+                   const std::vector<std::int32_t>& values, int type) {
+    Tensor(name, shape, type).mutable_int32_data()->Add(values.begin(), values.end());
+    return *this;
+  }
+
   onnx::ModelProto& proto() { return model_; }
   onnx::GraphProto& graph() { return *model_.mutable_graph(); }
   std::string Bytes() const { return model_.SerializeAsString(); }

@@ -17,6 +17,11 @@ namespace {
 
 std::size_t Place(int value) { return static_cast<std::size_t>(value); }
 
+const SectionTarget& Processor() {
+  static const ProcessorTarget processor;
+  return processor;
+}
+
 std::string Named(const Node& node) {
   std::string name = node.name.substr(0, 80);
   for (char& c : name) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
@@ -32,16 +37,13 @@ absl::Status Exhausted(std::uint64_t needed, std::uint64_t limit) {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(std::string_view file, const SessionOptions& options) {
   ASSIGN_OR_RETURN(Graph graph, ReadOnnx(file, options.reader));
-  std::unique_ptr<Session> session(new Session(std::move(graph), options.memory_bytes));
+  std::unique_ptr<Session> session(new Session(std::move(graph), options));
   RETURN_IF_ERROR(session->Plan());
   return session;
 }
 
-Session::Session(Graph graph, std::uint64_t memory_limit)
-    : graph_(std::move(graph)),
-      memory_limit_(memory_limit),
-      specs_(graph_.values.size()),
-      data_(graph_.values.size()) {
+Session::Session(Graph graph, const SessionOptions& options)
+    : graph_(std::move(graph)), options_(options), specs_(graph_.values.size()), data_(graph_.values.size()) {
   for (std::size_t v = 0; v < graph_.values.size(); ++v) {
     if (graph_.values[v].constant.empty()) continue;
     specs_[v] = graph_.values[v].constant[0].spec;
@@ -61,10 +63,101 @@ View Session::ViewOf(int value) const {
 }
 
 absl::Status Session::Plan() {
-  for (const Node& node : graph_.nodes) {
-    if (const absl::Status status = PlanNode(node); !status.ok()) return WithContext(Named(node), status);
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (const absl::Status status = PlanNode(n); !status.ok())
+      return WithContext(Named(graph_.nodes[n]), status);
   }
+  ReportNodes();
+  if (options_.arithmetic == Arithmetic::kIntegers) RETURN_IF_ERROR(TakeLayers());
   return PlaceResults();
+}
+
+void Session::ReportNodes() {
+  for (const Step& step : steps_) {
+    const Node& node = *step.context.node;
+    const Spec& result = specs_[Place(node.outputs[0])];
+    const bool floats = std::ranges::any_of(step.context.inputs, [](const Spec* input) {
+      return input != nullptr && input->type == ElementType::kFloat32;
+    });
+    reports_.push_back(
+        {.name = node.name,
+         .operation = node.operation,
+         .result = result.Text(),
+         .products = step.operation->products == nullptr ? 0 : step.operation->products(step.context, result),
+         .runs_on = "processor",
+         .arithmetic = std::string(NameOf(floats ? ElementType::kFloat32 : result.type)),
+         .layer = {},
+         .why = {}});
+  }
+}
+
+absl::Status Session::TakeLayers() {
+  const FoundLayers found = FindQuantisedLayers(graph_, specs_);
+  constexpr std::size_t kFolded = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> step_of(graph_.nodes.size(), kFolded);
+  std::vector<bool> runs(graph_.nodes.size());
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    step_of[steps_[s].node] = s;
+    runs[steps_[s].node] = true;
+    reports_[s].why = found.reasons[steps_[s].node];
+  }
+  if (found.layers.empty()) return absl::OkStatus();
+  // Tensors that no value of the graph stands for.
+  for (auto extra = found.tensors.lower_bound(static_cast<int>(graph_.values.size()));
+       extra != found.tensors.end(); ++extra) {
+    const QuantisedTensor& tensor = extra->second;
+    graph_.values.push_back({.name = tensor.name, .constant = {}});
+    specs_.push_back({tensor.quantisation.type, tensor.shape});
+    data_.push_back(nullptr);
+  }
+  const Partition partition = Divide(graph_, found, runs, [](const FoundLayer&) { return std::size_t{0}; });
+  std::vector<Step> steps;
+  std::vector<DividedSection> divided;
+  for (std::size_t p = 0; p < partition.parts.size(); ++p) {
+    const Part& part = partition.parts[p];
+    if (part.node != Part::kNoNode) {
+      steps.push_back(std::move(steps_[step_of[part.node]]));
+      continue;
+    }
+    for (const std::size_t l : part.layers) {
+      for (const std::size_t node : found.layers[l].nodes) {
+        if (step_of[node] == kFolded || !partition.covered[node]) continue;
+        NodeReport& report = reports_[step_of[node]];
+        report.arithmetic = "int8";
+        report.layer = found.layers[l].layer.name;
+        report.why.clear();
+      }
+    }
+    divided.push_back(SectionOf(graph_, found, partition, p));
+    steps.push_back({.reads = divided.back().reads, .writes = divided.back().writes});
+  }
+  steps_ = std::move(steps);
+  DropConstants();
+  std::size_t next = 0;
+  for (Step& step : steps_) {
+    if (step.operation != nullptr) continue;
+    const std::uint64_t used = constant_bytes_ + section_bytes_;
+    const std::uint64_t left = used < options_.memory_bytes ? options_.memory_bytes - used : 0;
+    ASSIGN_OR_RETURN(step.section, Processor().Prepare(std::move(divided[next++].section), left));
+    section_bytes_ += step.section->memory_bytes();
+  }
+  return absl::OkStatus();
+}
+
+// Those that no step reads any more: the weights of layers, of which the layers have their own.
+void Session::DropConstants() {
+  std::vector<bool> read(graph_.values.size());
+  for (const Step& step : steps_) {
+    for (const int value : step.reads) {
+      if (value != kAbsent) read[Place(value)] = true;
+    }
+  }
+  for (const int value : graph_.outputs) read[Place(value)] = true;
+  for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+    if (read[v] || graph_.values[v].constant.empty()) continue;
+    constant_bytes_ -= specs_[v].bytes();
+    graph_.values[v].constant.clear();
+  }
 }
 
 absl::StatusOr<NodeContext> Session::ContextOf(const Node& node, const Operation& operation) const {
@@ -84,7 +177,8 @@ absl::StatusOr<NodeContext> Session::ContextOf(const Node& node, const Operation
   return context;
 }
 
-absl::Status Session::PlanNode(const Node& node) {
+absl::Status Session::PlanNode(std::size_t place) {
+  const Node& node = graph_.nodes[place];
   const Operation* const operation = FindOperation(node.operation);
   if (operation == nullptr) {
     return absl::InvalidArgumentError(
@@ -99,7 +193,11 @@ absl::Status Session::PlanNode(const Node& node) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     specs_[Place(node.outputs[i])] = std::move(results[i]);
   }
-  Step step{.context = std::move(context), .operation = operation, .inputs = {}, .outputs = {}};
+  Step step{.node = place,
+            .context = std::move(context),
+            .operation = operation,
+            .reads = node.inputs,
+            .writes = node.outputs};
   bool known = true;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     known = known && (node.inputs[i] == kAbsent || step.context.constants[i] != nullptr);
@@ -126,13 +224,14 @@ absl::Status Session::Fold(const Step& step) {
   for (const int value : node.inputs) inputs.push_back(value == kAbsent ? View{} : ViewOf(value));
   for (const int value : node.outputs) {
     constant_bytes_ += specs_[Place(value)].bytes();
-    if (constant_bytes_ > memory_limit_) return Exhausted(constant_bytes_, memory_limit_);
+    if (constant_bytes_ > options_.memory_bytes) return Exhausted(constant_bytes_, options_.memory_bytes);
     results.emplace_back(specs_[Place(value)]);
   }
   if (step.operation->scratch != nullptr) {
     const std::uint64_t scratch =
         sizeof(float) * static_cast<std::uint64_t>(step.operation->scratch(step.context));
-    if (constant_bytes_ + scratch > memory_limit_) return Exhausted(constant_bytes_ + scratch, memory_limit_);
+    if (constant_bytes_ + scratch > options_.memory_bytes)
+      return Exhausted(constant_bytes_ + scratch, options_.memory_bytes);
   }
   for (const Array& result : results) outputs.push_back(result.view());
   RETURN_IF_ERROR(step.operation->run(step.context, {inputs, outputs, &scratch_}));
@@ -146,7 +245,7 @@ absl::Status Session::PlaceResults() {
   constexpr std::size_t kForEver = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> last_use(specs_.size());
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (const int value : steps_[s].context.node->inputs) {
+    for (const int value : steps_[s].reads) {
       if (value != kAbsent) last_use[Place(value)] = s;
     }
   }
@@ -157,8 +256,8 @@ absl::Status Session::PlaceResults() {
   std::vector<bool> placed(specs_.size());
   std::int64_t scratch = 0;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const Node& node = *steps_[s].context.node;
-    for (const int value : node.outputs) {
+    const Step& step = steps_[s];
+    for (const int value : step.writes) {
       offsets[Place(value)] = plan.Take(specs_[Place(value)].bytes());
       placed[Place(value)] = true;
       last_use[Place(value)] = std::max(last_use[Place(value)], s);
@@ -168,15 +267,15 @@ absl::Status Session::PlaceResults() {
       plan.GiveBack(offsets[Place(value)], specs_[Place(value)].bytes());
       last_use[Place(value)] = kForEver;  // a node may read a value twice
     };
-    std::ranges::for_each(node.inputs, give_back);
-    std::ranges::for_each(node.outputs, give_back);
-    if (steps_[s].operation->scratch != nullptr) {
-      scratch = std::max(scratch, steps_[s].operation->scratch(steps_[s].context));
+    std::ranges::for_each(step.reads, give_back);
+    std::ranges::for_each(step.writes, give_back);
+    if (step.operation != nullptr && step.operation->scratch != nullptr) {
+      scratch = std::max(scratch, step.operation->scratch(step.context));
     }
   }
   const std::uint64_t needed =
-      constant_bytes_ + plan.bytes() + sizeof(float) * static_cast<std::uint64_t>(scratch);
-  if (needed > memory_limit_) return Exhausted(needed, memory_limit_);
+      constant_bytes_ + section_bytes_ + plan.bytes() + sizeof(float) * static_cast<std::uint64_t>(scratch);
+  if (needed > options_.memory_bytes) return Exhausted(needed, options_.memory_bytes);
   arena_.resize(plan.bytes() + MemoryPlan::kAlignment);
   scratch_.columns.resize(static_cast<std::size_t>(scratch));
   void* begin = arena_.data();
@@ -191,9 +290,8 @@ absl::Status Session::PlaceResults() {
 void Session::Connect(Step& step) const {
   step.inputs.clear();
   step.outputs.clear();
-  for (const int value : step.context.node->inputs)
-    step.inputs.push_back(value == kAbsent ? View{} : ViewOf(value));
-  for (const int value : step.context.node->outputs) step.outputs.push_back(ViewOf(value));
+  for (const int value : step.reads) step.inputs.push_back(value == kAbsent ? View{} : ViewOf(value));
+  for (const int value : step.writes) step.outputs.push_back(ViewOf(value));
 }
 
 absl::Status Session::Run(std::span<const View> inputs) {
@@ -212,6 +310,10 @@ absl::Status Session::Run(std::span<const View> inputs) {
   }
   for (Step& step : steps_) {
     Connect(step);
+    if (step.section != nullptr) {
+      RETURN_IF_ERROR(step.section->Run(step.inputs, step.outputs));
+      continue;
+    }
     const absl::Status status = step.operation->run(step.context, {step.inputs, step.outputs, &scratch_});
     if (!status.ok()) return WithContext(Named(*step.context.node), status);
   }
@@ -232,20 +334,8 @@ std::vector<PortReport> Session::outputs() const {
   return ports;
 }
 
-std::vector<NodeReport> Session::nodes() const {
-  std::vector<NodeReport> reports;
-  for (const Step& step : steps_) {
-    const Node& node = *step.context.node;
-    const Spec& result = specs_[Place(node.outputs[0])];
-    reports.push_back(
-        {node.name, node.operation, result.Text(),
-         step.operation->products == nullptr ? 0 : step.operation->products(step.context, result)});
-  }
-  return reports;
-}
-
 std::uint64_t Session::memory_bytes() const {
-  return constant_bytes_ + arena_.size() + sizeof(float) * scratch_.columns.size();
+  return constant_bytes_ + section_bytes_ + arena_.size() + sizeof(float) * scratch_.columns.size();
 }
 
 }  // namespace tributary::graph

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -16,12 +17,20 @@
 #include "core/graph/node.h"
 #include "core/graph/onnx_reader.h"
 #include "core/graph/operation.h"
+#include "core/graph/quantised/partition.h"
+#include "core/graph/quantised/section_runner.h"
 
 namespace tributary::graph {
+
+enum class Arithmetic {
+  kAsWritten,  // every node for itself, quantised layers in floats: the reference
+  kIntegers,   // the quantised layers that FindQuantisedLayers finds, in integers
+};
 
 struct SessionOptions {
   ReaderOptions reader = {};
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // for constants, results and scratch
+  Arithmetic arithmetic = Arithmetic::kIntegers;
 };
 
 // Multiply-accumulates of a run and of what is computed when the graph is loaded: some ten seconds.
@@ -36,10 +45,15 @@ struct NodeReport {
   std::string name, operation;
   std::string result;         // "float32 [1, 16, 14, 14]", of its first output
   std::int64_t products = 0;  // multiply-accumulates of a run
+  std::string runs_on;        // the name of a target
+  std::string arithmetic;     // "int8" within a quantised layer; else "float32", or the type of the result
+  std::string layer;          // which one, by the name of the node that gives its sums; empty: none
+  std::string why;            // it is no part of a layer, if it might have been; else empty
 };
 
 // Owns all memory that a run takes; a run allocates small lists only. One thread at a time. The results are
-// those of ONNX's semantics in float32; sums of products are made in another order than a reference's.
+// those of ONNX's semantics in float32; sums of products are made in another order than a reference's. The
+// result of each quantised layer in integers is within one step of what the floats give.
 class Session {
  public:
   // Nodes whose inputs are all known are computed now. Errors: those of ReadOnnx; InvalidArgument, naming the
@@ -52,8 +66,8 @@ class Session {
   const std::map<std::string, std::string, std::less<>>& metadata() const { return graph_.metadata; }
   std::vector<PortReport> inputs() const;
   std::vector<PortReport> outputs() const;
-  // Those that a run computes, in their order.
-  std::vector<NodeReport> nodes() const;
+  // Those that a run computes, or that its layers stand for, in the graph's order.
+  const std::vector<NodeReport>& nodes() const { return reports_; }
   std::uint64_t memory_bytes() const;
 
   // Computes the outputs. Errors: InvalidArgument for other inputs than inputs() says, and for values that a
@@ -64,16 +78,24 @@ class Session {
   View output(std::size_t index) const { return ViewOf(graph_.outputs[index]); }
 
  private:
+  // A node, or layers.
   struct Step {
-    NodeContext context;
+    std::size_t node = Part::kNoNode;  // place in the graph
+    NodeContext context = {};
     const Operation* operation = nullptr;
-    std::vector<View> inputs, outputs;
+    std::unique_ptr<SectionRunner> section = nullptr;
+    std::vector<int> reads = {}, writes = {};  // values; kAbsent: an input that is left out
+    std::vector<View> inputs = {}, outputs = {};
   };
 
-  Session(Graph graph, std::uint64_t memory_limit);
+  Session(Graph graph, const SessionOptions& options);
 
   absl::Status Plan();
-  absl::Status PlanNode(const Node& node);
+  absl::Status PlanNode(std::size_t place);
+  void ReportNodes();
+  // Puts layers in the place of nodes.
+  absl::Status TakeLayers();
+  void DropConstants();
   absl::StatusOr<NodeContext> ContextOf(const Node& node, const Operation& operation) const;
   absl::Status CountProducts(const Step& step);
   // Computes a node whose inputs are known.
@@ -84,11 +106,13 @@ class Session {
   void Connect(Step& step) const;
 
   Graph graph_;
-  const std::uint64_t memory_limit_;
-  std::vector<Spec> specs_;       // of each value
+  const SessionOptions options_;
+  std::deque<Spec> specs_;        // of each value
   std::vector<std::byte*> data_;  // of each value that is no constant; an input's: the caller's
   std::vector<Step> steps_;
+  std::vector<NodeReport> reports_;
   std::uint64_t constant_bytes_ = 0;
+  std::uint64_t section_bytes_ = 0;
   std::int64_t products_ = 0;
   Scratch scratch_;
   std::vector<std::byte> arena_;

@@ -1,20 +1,34 @@
 #!/usr/bin/env bash
-# The one definition rule: links the programs with the types of all their files at hand, so that a name that stands for two
-# different types or functions in one program is an error. First shows that it finds a planted one.
+# The one definition rule: joins the libraries of all programs with the types of all their files at hand, so that a name that
+# stands for two different types or functions is an error. First shows that it finds a planted one. Makes no machine code: the
+# joined file keeps the compiler's intermediate form.
 # usage: odr.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
+
+# join LIBRARY... : fails at the first violation
+join() {
+  g++ -O0 -flto=auto -r -flinker-output=rel -Werror=odr -Werror=lto-type-mismatch -o "$planted/joined.o" \
+    -Wl,--whole-archive "$@" -Wl,--no-whole-archive
+}
+
 echo 'namespace a { struct Twice { int x; }; int F() { return Twice{1}.x; } }' >"$planted/one.cc"
 echo 'namespace a { struct Twice { double y; }; int G() { return static_cast<int>(Twice{2}.y); } }' >"$planted/two.cc"
-echo 'namespace a { int F(); int G(); } int main() { return a::F() + a::G(); }' >"$planted/main.cc"
-if g++ -O0 -flto -Werror=odr -o "$planted/program" "$planted"/{one,two,main}.cc 2>"$planted/errors"; then
+for name in one two; do
+  g++ -O0 -flto -c -o "$planted/$name.o" "$planted/$name.cc"
+  ar rc "$planted/libplanted_$name.a" "$planted/$name.o"
+done
+if join "$planted"/libplanted_{one,two}.a 2>"$planted/errors"; then
   echo "a planted violation of the one definition rule was not found"
   exit 1
 fi
 grep -q 'violates the C++ One Definition Rule' "$planted/errors" || { cat "$planted/errors"; exit 1; }
 
-deploy/build.sh odr tributary tributary-node tributary-aggregator
-echo "one definition each: 3 programs linked, a planted violation found"
+deploy/build.sh odr tributary_cli tributary_node tributary_aggregator
+mapfile -t libraries < <(find build/odr -name 'libtributary_*.a' | sort)
+[ ${#libraries[@]} -ge 40 ] || { echo "only ${#libraries[@]} libraries were built: is the list of targets complete?"; exit 1; }
+join "${libraries[@]}"
+echo "one definition each: ${#libraries[@]} libraries joined, a planted violation found"
