@@ -96,8 +96,8 @@ TEST(MotionTrackTest, TellsManoeuvresFromStraights) {
   EXPECT_GT(most, 0.8);
 }
 
-// Measurements of a micrometre and of a kilometre take turns at random: what is subtracted from the covariance is a million
-// million times what is left of it.
+// Measurements of a micrometre and of a kilometre take turns at random: what is subtracted from the
+// covariance is a million million times what is left of it.
 TEST(MotionTrackTest, StaysPositiveFromVagueToExactMeasurements) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(-6.0, 3.0), step_exponent(-4.0, 1.0);
