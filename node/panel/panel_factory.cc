@@ -236,16 +236,16 @@ Made MakeWorkload(const PanelConfig& config, const nn::RangeGeometry& geometry) 
 
 Made MakeWorkload(const PanelConfig& config, const nn::ModulationNetwork& network) {
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
-  return workload::CreateModulation(std::move(accelerator), nn::kModulationInput.size(),
-                                    network.classes.size(), double{network.temperature});
+  return workload::CreateCategorical(std::move(accelerator), nn::kModulationInput.size(),
+                                     network.classes.size(), double{network.temperature});
 }
 
 Made MakeWorkload(const PanelConfig& config, const graph::GraphModel& model) {
   ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, model));
   const graph::OutputMeaning& meaning = model.meaning;
   if (graph::TellsClasses(meaning.kind)) {
-    return workload::CreateModulation(std::move(accelerator), model.inputs, meaning.classes.size(),
-                                      meaning.temperature);
+    return workload::CreateCategorical(std::move(accelerator), model.inputs, meaning.classes.size(),
+                                       meaning.temperature);
   }
   return workload::CreateGaussian(std::move(accelerator), model.inputs,
                                   meaning.kind == graph::OutputKind::kLogDeviation,

@@ -73,11 +73,11 @@ absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerat
 absl::StatusOr<std::unique_ptr<Workload>> CreateGeometry(
     std::unique_ptr<accelerator::Accelerator> accelerator, const nn::RangeGeometry& geometry);
 
-// Turns bursts of samples into the log-probabilities of classes: log_softmax(logits / temperature). `inputs`:
-// features of a burst. A run allocates nothing once the vectors have grown to the number of subjects. Errors:
-// InvalidArgument for an accelerator of another shape, less than two classes or more than
+// Turns the logits of any network into log-probabilities of classes, log_softmax(logits / temperature).
+// `inputs`: features of a subject. A run allocates nothing once the vectors have grown to the number of
+// subjects. Errors: InvalidArgument for an accelerator of another shape, less than two classes or more than
 // estimate::kMostClasses, and a temperature outside 0.001 to 1000.
-absl::StatusOr<std::unique_ptr<Workload>> CreateModulation(
+absl::StatusOr<std::unique_ptr<Workload>> CreateCategorical(
     std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t inputs, std::size_t classes,
     double temperature);
 

@@ -32,10 +32,10 @@ class Echo final : public accelerator::Accelerator {
   absl::Status status_;
 };
 
-class ModulationWorkloadTest : public ::testing::Test {
+class CategoricalWorkloadTest : public ::testing::Test {
  protected:
   static std::unique_ptr<Workload> Make(double temperature = 1) {
-    return *CreateModulation(std::make_unique<Echo>(3), kBurst, 3, temperature);
+    return *CreateCategorical(std::make_unique<Echo>(3), kBurst, 3, temperature);
   }
   static source::SensorFrame FrameOf(const std::vector<std::vector<float>>& logits) {
     source::SensorFrame frame{.epoch = 42, .captured_unix_ns = 77, .subjects = {}, .features = {}};
@@ -55,7 +55,7 @@ class ModulationWorkloadTest : public ::testing::Test {
   estimate::TupleFrame tuples_;
 };
 
-TEST_F(ModulationWorkloadTest, GivesLogProbabilitiesOfEachEmitterAcrossBatches) {
+TEST_F(CategoricalWorkloadTest, GivesLogProbabilitiesOfEachSubjectAcrossBatches) {
   ASSERT_TRUE(Make()->Run(FrameOf({{0, 0, 0}, {2, 1, 0}, {-5, 90, 3}}), tuples_).ok());
   EXPECT_EQ(tuples_.epoch, 42);
   EXPECT_EQ(tuples_.captured_unix_ns, 77);
@@ -68,13 +68,13 @@ TEST_F(ModulationWorkloadTest, GivesLogProbabilitiesOfEachEmitterAcrossBatches) 
   EXPECT_NEAR(tuples_.log_probabilities[6], -95, 1e-5);
 }
 
-TEST_F(ModulationWorkloadTest, DividesLogitsByTheTemperature) {
+TEST_F(CategoricalWorkloadTest, DividesLogitsByTheTemperature) {
   ASSERT_TRUE(Make(4)->Run(FrameOf({{2, 1, 0}}), tuples_).ok());
   EXPECT_NEAR(tuples_.log_probabilities[0] - tuples_.log_probabilities[2], 0.5, 1e-6);
   EXPECT_NEAR(SumOf(tuples_, 0), 1, 1e-6);
 }
 
-TEST_F(ModulationWorkloadTest, SurvivesLogitsOfAnySize) {
+TEST_F(CategoricalWorkloadTest, SurvivesLogitsOfAnySize) {
   const float most = std::numeric_limits<float>::max();
   const auto workload = Make(1e-3);
   ASSERT_TRUE(workload->Run(FrameOf({{most, -most, 0}}), tuples_).ok());
@@ -83,7 +83,7 @@ TEST_F(ModulationWorkloadTest, SurvivesLogitsOfAnySize) {
   EXPECT_EQ(workload->unusable_tuples(), 0u);
 }
 
-TEST_F(ModulationWorkloadTest, LeavesOutAndCountsLogitsThatAreNotFinite) {
+TEST_F(CategoricalWorkloadTest, LeavesOutAndCountsLogitsThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   const auto workload = Make();
@@ -94,7 +94,7 @@ TEST_F(ModulationWorkloadTest, LeavesOutAndCountsLogitsThatAreNotFinite) {
   EXPECT_EQ(workload->unusable_tuples(), 3u);
 }
 
-TEST_F(ModulationWorkloadTest, LeavesNothingOfPositionsInAReusedFrame) {
+TEST_F(CategoricalWorkloadTest, LeavesNothingOfPositionsInAReusedFrame) {
   tuples_.means = {1, 2};
   tuples_.cholesky = {1, 0, 1};
   tuples_.contributors = {1};
@@ -104,8 +104,8 @@ TEST_F(ModulationWorkloadTest, LeavesNothingOfPositionsInAReusedFrame) {
   EXPECT_TRUE(tuples_.contributors.empty());
 }
 
-TEST_F(ModulationWorkloadTest, IsEmptyAfterAnError) {
-  auto workload = *CreateModulation(std::make_unique<Echo>(3, absl::UnavailableError("gone")), kBurst, 3, 1);
+TEST_F(CategoricalWorkloadTest, IsEmptyAfterAnError) {
+  auto workload = *CreateCategorical(std::make_unique<Echo>(3, absl::UnavailableError("gone")), kBurst, 3, 1);
   EXPECT_EQ(workload->Run(FrameOf({{1, 2, 3}}), tuples_).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(tuples_.subjects.empty());
   source::SensorFrame bad = FrameOf({{1, 2, 3}});
@@ -113,10 +113,10 @@ TEST_F(ModulationWorkloadTest, IsEmptyAfterAnError) {
   EXPECT_EQ(Make()->Run(bad, tuples_).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(ModulationWorkloadTest, RefusesAnAcceleratorOrATemperatureThatDoesNotFit) {
+TEST_F(CategoricalWorkloadTest, RefusesAnAcceleratorOrATemperatureThatDoesNotFit) {
   const auto fault = [](std::size_t of_accelerator, std::size_t classes, double temperature) {
     const auto created =
-        CreateModulation(std::make_unique<Echo>(of_accelerator), kBurst, classes, temperature);
+        CreateCategorical(std::make_unique<Echo>(of_accelerator), kBurst, classes, temperature);
     EXPECT_EQ(created.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(created.status().message());
   };

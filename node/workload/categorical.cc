@@ -1,3 +1,5 @@
+#include "core/estimate/categorical.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/categorical.h"
 #include "core/status/macros.h"
 #include "node/workload/network_run.h"
 #include "node/workload/workload.h"
@@ -16,10 +17,10 @@ namespace tributary::workload {
 namespace {
 
 // Runs the network and makes log-probabilities of each subject's logits.
-class ClassWorkload final : public Workload {
+class CategoricalWorkload final : public Workload {
  public:
-  ClassWorkload(std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t classes,
-                double temperature)
+  CategoricalWorkload(std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t classes,
+                      double temperature)
       : run_(std::move(accelerator)), temperature_(temperature), scaled_(classes) {}
 
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
@@ -66,10 +67,10 @@ class ClassWorkload final : public Workload {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Workload>> CreateModulation(
+absl::StatusOr<std::unique_ptr<Workload>> CreateCategorical(
     std::unique_ptr<accelerator::Accelerator> accelerator, std::size_t inputs, std::size_t classes,
     double temperature) {
-  RETURN_IF_ERROR(CheckShape("modulation", *accelerator, inputs, classes));
+  RETURN_IF_ERROR(CheckShape("network", *accelerator, inputs, classes));
   if (classes < estimate::kLeastClasses || classes > estimate::kMostClasses) {
     return absl::InvalidArgumentError(absl::StrCat("the network tells ", classes,
                                                    " classes apart, allowed are ", estimate::kLeastClasses,
@@ -80,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Workload>> CreateModulation(
     return absl::InvalidArgumentError(
         absl::StrCat("the temperature is ", temperature, ", must be from 0.001 to 1000"));
   }
-  return std::make_unique<ClassWorkload>(std::move(accelerator), classes, temperature);
+  return std::make_unique<CategoricalWorkload>(std::move(accelerator), classes, temperature);
 }
 
 }  // namespace tributary::workload
