@@ -30,15 +30,19 @@ using nlohmann::ordered_json;
 constexpr const char* kModelRunExamples = R"(Examples:
   tributary model run encoder.onnx --plan                          what goes in and out, and what each node costs
   tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
+  tributary model run encoder.onnx --arithmetic floats --input images=images.npy --out features
   tributary model run --operations                                 what graphs may consist of
 
-The processor computes every node in float32, or in the integers that the graph has. Each output becomes FOLDER/NAME.npy.
+Quantised layers (DequantizeLinear, convolution or product, QuantizeLinear) are computed in integers; --plan says which, and why others
+are not. "--arithmetic floats" computes them node for node as the file has them: results differ by one step of a layer's
+scale at most. Each output becomes FOLDER/NAME.npy.
 A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";
 
 struct ModelRunArguments {
   std::string file, out;
   std::vector<std::string> inputs, dimensions;
   std::uint64_t memory_mib = 256;
+  graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
   bool plan = false, operations = false, json = false;
 };
 
@@ -56,6 +60,7 @@ absl::StatusOr<std::pair<std::string, std::string>> Assignment(const std::string
 absl::StatusOr<graph::SessionOptions> OptionsOf(const ModelRunArguments& arguments) {
   graph::SessionOptions options;
   options.memory_bytes = arguments.memory_mib << 20;
+  options.arithmetic = arguments.arithmetic;
   for (const std::string& text : arguments.dimensions) {
     ASSIGN_OR_RETURN(const auto assignment, Assignment("--dimension", text));
     std::int64_t size = 0;
@@ -110,7 +115,10 @@ ordered_json PlanOf(const std::string& path, const graph::Session& session) {
                      {"operation", node.operation},
                      {"result", node.result},
                      {"multiply_accumulates", node.products},
-                     {"runs_on", "processor"}});
+                     {"runs_on", node.runs_on},
+                     {"arithmetic", node.arithmetic}});
+    if (!node.layer.empty()) nodes.back()["layer"] = node.layer;
+    if (!node.why.empty()) nodes.back()["why_no_layer"] = node.why;
     products += node.products;
   }
   return {{"file", path},
@@ -132,11 +140,14 @@ void PrintPlan(const ordered_json& plan) {
   std::cout << absl::StrFormat("memory   %.1f MiB, %d multiply-accumulates a run\n\n",
                                plan["memory_bytes"].get<double>() / (1 << 20),
                                plan["multiply_accumulates"].get<std::int64_t>());
-  Table table({Left("NODE"), Left("OPERATION"), Left("RESULT"), Right("MACS"), Left("RUNS ON")});
+  Table table({Left("NODE"), Left("OPERATION"), Left("RESULT"), Right("MACS"), Left("RUNS ON"),
+               Left("ARITHMETIC"), Left("LAYER")});
   for (const auto& node : plan["nodes"]) {
-    table.Add(node["name"].get<std::string>(), node["operation"].get<std::string>(),
-              node["result"].get<std::string>(), node["multiply_accumulates"].get<std::int64_t>(),
-              node["runs_on"].get<std::string>());
+    table.Add(
+        node["name"].get<std::string>(), node["operation"].get<std::string>(),
+        node["result"].get<std::string>(), node["multiply_accumulates"].get<std::int64_t>(),
+        node["runs_on"].get<std::string>(), node["arithmetic"].get<std::string>(),
+        node.value("layer", node.contains("why_no_layer") ? "none: " + node.value("why_no_layer", "") : ""));
   }
   std::cout << table.Text();
 }
@@ -219,6 +230,9 @@ void AddModelRunCommand(Commands& model) {
   command.Flag("--plan", arguments.plan, "Say what would be computed, and compute nothing");
   command.Texts("--dimension", arguments.dimensions, "NAME=N",
                 "Size of a dimension that the file leaves open");
+  command.Choice("--arithmetic", arguments.arithmetic,
+                 {{"integers", graph::Arithmetic::kIntegers}, {"floats", graph::Arithmetic::kAsWritten}},
+                 "How quantised layers are computed");
   command.Number("--memory-mib", arguments.memory_mib, "MIB", "Refuse a graph that needs more", {1, 65'536});
   command.Flag("--operations", arguments.operations, "List the operations that are known");
   command.Json(arguments.json);

@@ -1,6 +1,7 @@
 // The windows that convolutions and pools slide over an image of one, two or three dimensions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -51,6 +52,45 @@ void ForEachTap(const Window& window, const auto& visit) {
     for (std::size_t d = dimensions; d-- > 0;) {
       if (++at[d] < window.output[d]) break;
       at[d] = 0;
+    }
+  }
+}
+
+// The same by runs along the last dimension: calls visit(window, tap, pixel, count) for windows that follow
+// one another, whose pixels lie window.stride.back() apart.
+void ForEachRun(const Window& window, const auto& visit) {
+  const auto dimensions = static_cast<std::size_t>(window.rank());
+  const std::size_t last = dimensions - 1;
+  const std::int64_t row = window.output[last], lines = row == 0 ? 0 : window.windows() / row;
+  const std::int64_t taps = window.taps();
+  std::vector<std::int64_t> at(dimensions), tap(dimensions);
+  for (std::int64_t t = 0; t < taps; ++t) {
+    // Windows from `begin` to `end` see a pixel of the row: 0 <= w · stride + shift < input.
+    const std::int64_t shift = tap[last] * window.dilation[last] - window.before[last];
+    const std::int64_t stride = window.stride[last];
+    const std::int64_t begin = shift >= 0 ? 0 : std::min(row, (-shift + stride - 1) / stride);
+    const std::int64_t room = window.input[last] - shift;
+    const std::int64_t end = room <= 0 ? 0 : std::min(row, (room + stride - 1) / stride);
+    std::fill(at.begin(), at.end(), 0);
+    for (std::int64_t line = 0; line < lines; ++line) {
+      std::int64_t pixel = 0;
+      bool inside = begin < end;
+      for (std::size_t d = 0; d < last && inside; ++d) {
+        const std::int64_t place = at[d] * window.stride[d] + tap[d] * window.dilation[d] - window.before[d];
+        inside = place >= 0 && place < window.input[d];
+        pixel = pixel * window.input[d] + place;
+      }
+      if (inside) {
+        visit(line * row + begin, t, pixel * window.input[last] + begin * stride + shift, end - begin);
+      }
+      for (std::size_t d = last; d-- > 0;) {
+        if (++at[d] < window.output[d]) break;
+        at[d] = 0;
+      }
+    }
+    for (std::size_t d = dimensions; d-- > 0;) {
+      if (++tap[d] < window.size[d]) break;
+      tap[d] = 0;
     }
   }
 }

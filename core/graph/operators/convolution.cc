@@ -63,6 +63,7 @@ absl::Status RunConv(const NodeContext& context, const Arguments& arguments) {
   const auto pixels = static_cast<std::size_t>(c.window.pixels());
   const auto inputs = static_cast<std::size_t>(c.inputs), outputs = static_cast<std::size_t>(c.outputs);
   const std::size_t depth = inputs * taps;
+  const std::int64_t stride = c.window.stride.back();
   const float* image = arguments.inputs[0].As<float>().data();
   float* result = arguments.outputs[0].As<float>().data();
   if (arguments.outputs[0].spec->elements() == 0) return absl::OkStatus();
@@ -74,8 +75,14 @@ absl::Status RunConv(const NodeContext& context, const Arguments& arguments) {
       for (std::size_t channel = 0; channel < inputs; ++channel) {
         float* const rows = columns.data() + channel * taps * windows;
         const float* const plane = image + channel * pixels;
-        ForEachTap(c.window, [&](std::int64_t w, std::int64_t t, std::int64_t pixel) {
-          rows[static_cast<std::size_t>(t) * windows + static_cast<std::size_t>(w)] = plane[pixel];
+        ForEachRun(c.window, [&](std::int64_t w, std::int64_t t, std::int64_t pixel, std::int64_t count) {
+          float* const to = rows + Size(t) * windows + Size(w);
+          const float* const from = plane + pixel;
+          if (stride == 1) {
+            std::copy_n(from, count, to);
+          } else {
+            for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+          }
         });
       }
       const float* const weights =

@@ -1,0 +1,52 @@
+// Who computes the quantised layers of a graph: the processor, or an accelerator beside it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/graph/array.h"
+#include "core/graph/quantised/quantised_layer.h"
+
+namespace tributary::graph {
+
+// A section that is ready to run. One thread at a time.
+class SectionRunner {
+ public:
+  virtual ~SectionRunner() = default;
+
+  // Arrays in ONNX's order of elements, one for each of the section's inputs and outputs.
+  virtual absl::Status Run(std::span<const View> inputs, std::span<const View> outputs) = 0;
+  virtual std::uint64_t memory_bytes() const = 0;
+};
+
+// Outlives the sections that it prepared.
+class SectionTarget {
+ public:
+  virtual ~SectionTarget() = default;
+
+  virtual std::string_view name() const = 0;  // as a plan shows it: "processor"
+  // Why it does not compute the layer, which reads and gives these; empty if it does.
+  virtual std::string WhyNot(const QuantisedLayer& layer, const QuantisedTensor& input,
+                             const QuantisedTensor& output) const = 0;
+  // Errors: ResourceExhausted, before anything is allocated, if more than `memory_bytes` are needed.
+  virtual absl::StatusOr<std::unique_ptr<SectionRunner>> Prepare(QuantisedSection section,
+                                                                 std::uint64_t memory_bytes) const = 0;
+};
+
+// Computes every layer that FindQuantisedLayers finds.
+class ProcessorTarget : public SectionTarget {
+ public:
+  std::string_view name() const override { return "processor"; }
+  std::string WhyNot(const QuantisedLayer&, const QuantisedTensor&, const QuantisedTensor&) const override {
+    return {};
+  }
+  absl::StatusOr<std::unique_ptr<SectionRunner>> Prepare(QuantisedSection section,
+                                                         std::uint64_t memory_bytes) const override;
+};
+
+}  // namespace tributary::graph
