@@ -8,27 +8,9 @@
 namespace tributary::fpga {
 namespace {
 
-constexpr double kLargestScale = 32768.0;
 constexpr int kMantissaBits = 16;
-constexpr int kMaxPreShift = 15;
 constexpr int kMaxShift = 31;
-
-bool InRange(double scale) { return scale > 0.0 && scale <= kLargestScale; }  // false for NaN
-
-// 16 bits of scale: multiplier · 2^-shift, with the shift within 0 … 31.
-struct Mantissa {
-  std::uint16_t multiplier;
-  std::uint8_t shift;
-};
-Mantissa MantissaOf(double scale) {
-  int shift = std::clamp(kMantissaBits - 1 - std::ilogb(scale), 0, kMaxShift);
-  double multiplier = std::nearbyint(std::ldexp(scale, shift));
-  if (multiplier >= std::ldexp(1.0, kMantissaBits)) {
-    if (shift > 0) --shift;
-    multiplier = std::min(std::nearbyint(std::ldexp(scale, shift)), std::ldexp(1.0, kMantissaBits) - 1);
-  }
-  return {static_cast<std::uint16_t>(multiplier), static_cast<std::uint8_t>(shift)};
-}
+constexpr double kMaxFactor = 4.0;
 
 absl::Status WrongCount(const char* what, std::size_t found, std::size_t expected) {
   return absl::InvalidArgumentError(fmt::format("{} {}, expected {}", found, what, expected));
@@ -42,32 +24,32 @@ absl::Status CheckWeights(std::span<const std::int8_t> weights) {
 }  // namespace
 
 absl::StatusOr<TensorChannel> TensorChannelOf(double scale) {
-  if (!InRange(scale)) {
-    return absl::InvalidArgumentError(fmt::format("a scale of {} is not within (0, 32768]", scale));
+  if (!(scale > 0.0 && scale < 2.0)) {  // NaN fails, too
+    return absl::InvalidArgumentError(fmt::format("a scale of {} is not within (0, 2)", scale));
   }
-  // The smallest first shift with which a saturated sum stands for 512 at least: beyond any int8 with any
-  // zero point.
-  int pre_shift = 0;
-  while (pre_shift < kMaxPreShift && std::ldexp(scale, kTensorSumBits - 1 + pre_shift) < 512.0) ++pre_shift;
-  const Mantissa mantissa = MantissaOf(std::ldexp(scale, pre_shift));
-  return TensorChannel{.multiplier = mantissa.multiplier,
-                       .pre_shift = static_cast<std::uint8_t>(pre_shift),
-                       .post_shift = mantissa.shift};
+  // scale = multiplier · 2^(guard - shift - scale_shift), with 16 bits of the multiplier in use where the
+  // shift allows.
+  constexpr int kPoint = kTensorScaleShift - kTensorGuardBits;
+  int shift = std::clamp(-std::ilogb(scale), 0, kMaxShift);
+  double multiplier = std::nearbyint(std::ldexp(scale, kPoint + shift));
+  const double end = std::ldexp(1.0, kMantissaBits);
+  if (multiplier >= end && shift > 0) multiplier = std::nearbyint(std::ldexp(scale, kPoint + --shift));
+  return TensorChannel{.multiplier = static_cast<std::uint16_t>(std::min(multiplier, end - 1)),
+                       .shift = static_cast<std::uint8_t>(shift)};
 }
 
 absl::Status SetTensorSum(double own, double residual, TensorOutput& output) {
-  if (!InRange(own) || !InRange(residual)) {
+  const auto in_range = [](double factor) { return factor >= 0.0 && factor < kMaxFactor; };
+  if (!in_range(own) || !in_range(residual)) {
     return absl::InvalidArgumentError(
-        fmt::format("the factors {} and {} of a sum are not within (0, 32768]", own, residual));
+        fmt::format("the factors {} and {} of a sum are not within [0, 4)", own, residual));
   }
-  const std::uint8_t shift = MantissaOf(std::max(own, residual)).shift;
-  const auto at_shift = [shift](double factor) {
+  const auto multiplier = [](double factor) {
     return static_cast<std::uint16_t>(
-        std::min(std::nearbyint(std::ldexp(factor, shift)), std::ldexp(1.0, kMantissaBits) - 1));
+        std::min(std::nearbyint(std::ldexp(factor, kTensorFactorShift)), std::ldexp(1.0, kMantissaBits) - 1));
   };
-  output.own_multiplier = at_shift(own);
-  output.residual_multiplier = at_shift(residual);
-  output.sum_shift = shift;
+  output.own_multiplier = multiplier(own);
+  output.residual_multiplier = multiplier(residual);
   return absl::OkStatus();
 }
 

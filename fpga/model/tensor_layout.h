@@ -14,17 +14,20 @@ namespace tributary::fpga {
 
 // The multiplier and shifts whose product is nearest to `scale`, without a bias. With them the output stage's
 // r is within 1 of scale · (s + bias) rounded half to even, wherever |scale · (s + bias)| is at most 256; it
-// differs from it only within kTensorRoundingSlack of a tie. InvalidArgument: scale is not in (0, 32768].
+// differs from it only within kTensorRoundingSlack of a tie. InvalidArgument: scale is not in (0, 2).
 absl::StatusOr<TensorChannel> TensorChannelOf(double scale);
 
 // In units of the result: 2^-8 from the first shift, 2^-8 from the multiplier of 16 bits.
 inline constexpr double kTensorRoundingSlack = 1.0 / 128;
 
-// The channel that passes an int8 through unchanged.
-inline constexpr TensorChannel kTensorIdentity = {.bias = 0, .multiplier = 1 << 15, .post_shift = 15};
+// Two differences of at most 255 times multipliers of 14 bits behind the point.
+inline constexpr double kTensorSumSlack = 1.0 / 64;
 
-// own_multiplier, residual_multiplier and sum_shift for u = own · (q - zero) + residual · (p -
-// residual_zero): the larger factor keeps 16 bits. InvalidArgument: a factor is not in (0, 32768].
+// The channel that passes an int8 through unchanged.
+inline constexpr TensorChannel kTensorIdentity = {.bias = 0, .multiplier = 1 << 15, .shift = 0};
+
+// The multipliers for u = own · (q - zero) + residual · (p - residual_zero). u is within 1 of exact rounding,
+// and differs from it only within kTensorSumSlack of a tie. InvalidArgument: a factor is not in [0, 4).
 absl::Status SetTensorSum(double own, double residual, TensorOutput& output);
 
 // Appends commands with what follows them. Sizes and opcodes are set here; the caller fills in the rest.

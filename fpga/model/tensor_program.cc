@@ -56,7 +56,7 @@ void VisitFields(Command& c, Visitor& visit) {
   visit(c.residual_address), visit(c.residual_plane);
   visit(c.pad_value), visit(c.output.zero), visit(c.output.low), visit(c.output.high);
   visit(c.output.residual_zero), visit(c.output.sum_zero), visit(c.output.sum_low), visit(c.output.sum_high);
-  visit(c.output.own_multiplier), visit(c.output.residual_multiplier), visit(c.output.sum_shift);
+  visit(c.output.own_multiplier), visit(c.output.residual_multiplier);
 }
 
 constexpr bool Within(std::uint32_t value, std::uint32_t low, std::uint32_t high) {
@@ -126,20 +126,18 @@ TensorCommand DecodeTensorCommand(std::span<const std::uint64_t, kTensorCommandW
   TensorCommand command;
   FieldReader reader(words);
   VisitFields(command, reader);
-  command.output.sum_shift %= 32;
   return command;
 }
 
 std::uint64_t EncodeTensorChannel(const TensorChannel& channel) {
   return std::uint64_t{static_cast<std::uint32_t>(channel.bias)} | std::uint64_t{channel.multiplier} << 32 |
-         std::uint64_t{channel.pre_shift} << 48 | std::uint64_t{channel.post_shift} << 56;
+         std::uint64_t{channel.shift} << 48;
 }
 
 TensorChannel DecodeTensorChannel(std::uint64_t word) {
   return {.bias = static_cast<std::int32_t>(word),
           .multiplier = static_cast<std::uint16_t>(word >> 32),
-          .pre_shift = static_cast<std::uint8_t>(word >> 48 & 15),
-          .post_shift = static_cast<std::uint8_t>(word >> 56 & 31)};
+          .shift = static_cast<std::uint8_t>(word >> 48 & 31)};
 }
 
 TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& size,

@@ -55,21 +55,24 @@ inline constexpr std::uint32_t kTensorMaxStride = 8;   // 2 for DEPTHWISE
 inline constexpr std::uint32_t kTensorMaxKernel = 255;
 inline constexpr std::uint32_t kTensorMaxPlane = 1 << 17;
 inline constexpr std::int32_t kTensorMaxWeight = 127;  // -128 would leave the field of a packed product
-inline constexpr std::int32_t kTensorSumBits = 18;     // what a sum has left after its first shift
 
 // The output stage, for every channel of a sum s of 32 bits (sums wrap):
-//   t = (s + bias) / 2^pre_shift, halves rounded up, saturated to 18 bits
-//   r = t · multiplier / 2^post_shift, halves to even
+//   t = (s + bias) · 2^8 / 2^shift, halves rounded up, saturated to 18 bits
+//   r = t · multiplier / 2^23, halves to even
 //   q = clamp(r + zero, low, high)
 // and with kTensorResidual, for the residual p of the same place:
-//   u = ((q - zero) · own_multiplier + (p - residual_zero) · residual_multiplier) / 2^sum_shift, halves to
-//   even q = clamp(u + sum_zero, sum_low, sum_high)
+//   u = ((q - zero) · own_multiplier + (p - residual_zero) · residual_multiplier) / 2^14, halves to even
+//   q = clamp(u + sum_zero, sum_low, sum_high)
+// TensorChannelOf and SetTensorSum (tensor_layout.h) choose the factors.
+inline constexpr int kTensorGuardBits = 8;  // of t, before its shift
+inline constexpr int kTensorSumBits = 18;   // of t
+inline constexpr int kTensorScaleShift = 23;
+inline constexpr int kTensorFactorShift = 14;  // of a sum's multipliers
 struct TensorOutput {
   std::int8_t zero = 0, low = -128, high = 127;
   std::int8_t residual_zero = 0;
   std::int8_t sum_zero = 0, sum_low = -128, sum_high = 127;
   std::uint16_t own_multiplier = 0, residual_multiplier = 0;
-  std::uint8_t sum_shift = 0;  // 0 … 31
 };
 
 // Words 0 … 7 of a command hold these fields in this order, little endian, each in its own size; unused bits
@@ -100,12 +103,11 @@ struct TensorCommand {
 };
 
 // One per output channel, N per block, behind the weights of the block.
-// Bits 31:0 bias, 47:32 multiplier, 51:48 pre_shift, 60:56 post_shift.
+// Bits 31:0 bias, 47:32 multiplier, 52:48 shift.
 struct TensorChannel {
   std::int32_t bias = 0;
   std::uint16_t multiplier = 0;
-  std::uint8_t pre_shift = 0;   // 0 … 15
-  std::uint8_t post_shift = 0;  // 0 … 31
+  std::uint8_t shift = 0;  // 0 … 31
 };
 
 std::array<std::uint64_t, kTensorCommandWords> EncodeTensorCommand(const TensorCommand& command);

@@ -13,7 +13,6 @@ std::int8_t Byte(std::span<const std::uint64_t> words, std::size_t at) {
 }
 
 std::int64_t RoundHalfToEven(std::int64_t value, int shift) {
-  if (shift == 0) return value;
   const std::int64_t half = std::int64_t{1} << (shift - 1);
   const std::int64_t rounded = (value + half) >> shift;
   const bool tie = ((value + half) & (2 * half - 1)) == 0;
@@ -37,10 +36,11 @@ std::int8_t TensorOutputOf(std::int32_t sum, const TensorChannel& channel, const
                            bool with_residual, std::int8_t residual) {
   const auto biased =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(channel.bias));
+  // One more guard bit than t, for the rounding.
   const std::int64_t shifted =
-      channel.pre_shift == 0 ? biased : RoundShift(std::int64_t{biased}, channel.pre_shift);
+      RoundShift((std::int64_t{biased} << (kTensorGuardBits + 1)) >> channel.shift, 1);
   const std::int64_t scaled =
-      RoundHalfToEven(Saturate(shifted, kTensorSumBits) * channel.multiplier, channel.post_shift);
+      RoundHalfToEven(Saturate(shifted, kTensorSumBits) * channel.multiplier, kTensorScaleShift);
   const auto clamp = [](std::int64_t value, std::int8_t low, std::int8_t high) {
     return value > high ? std::int64_t{high} : value < low ? std::int64_t{low} : value;
   };
@@ -48,7 +48,7 @@ std::int8_t TensorOutputOf(std::int32_t sum, const TensorChannel& channel, const
   if (!with_residual) return static_cast<std::int8_t>(own);
   const std::int64_t sum_of_both = (own - output.zero) * output.own_multiplier +
                                    (residual - output.residual_zero) * output.residual_multiplier;
-  return static_cast<std::int8_t>(clamp(RoundHalfToEven(sum_of_both, output.sum_shift) + output.sum_zero,
+  return static_cast<std::int8_t>(clamp(RoundHalfToEven(sum_of_both, kTensorFactorShift) + output.sum_zero,
                                         output.sum_low, output.sum_high));
 }
 
