@@ -5,10 +5,24 @@
 namespace tributary::fpga {
 namespace {
 
-constexpr std::uint64_t kDecode = 12;    // from a command's first word to its first address
-constexpr std::uint64_t kDrain = 30;     // from the last address to the last result in the activation memory
-constexpr std::uint64_t kTransfer = 30;  // of LOAD and STORE: from the request to its last answer
-constexpr std::uint64_t kTileGap = 5;    // until the weights behind those of a tile that began may move
+constexpr std::uint64_t kDecode = 12;  // from a command's first word to the start of its work
+constexpr std::uint64_t kAnswer =
+    18;  // LOAD, STORE: from the request to the first word, and to the last answer
+constexpr std::uint64_t kBurst = 64;  // words; a burst of a STORE takes kBurstGap more
+constexpr std::uint64_t kBurstGap = 2;
+constexpr std::uint64_t kRead = 4;     // from an address to its vector
+constexpr std::uint64_t kResult = 26;  // from a sum to its result in the activation memory
+constexpr std::uint64_t kTaken = 8;    // from a sum until the next channel words may come
+constexpr std::uint64_t kWindow = 6;   // from a vector to its depthwise sum
+
+std::uint64_t DenseLatency(std::uint64_t n) {
+  std::uint64_t tree = 0;  // levels of the adders behind the columns, two per cycle
+  while ((n / 4) >> tree > 1) ++tree;
+  return kRead + 8 + (tree + 1) / 2 + n / 2 - 1 + 1;
+}
+
+// From taking a tile to having the next one, if its weights wait in the program.
+std::uint64_t TilePeriod(std::uint64_t n) { return n * n / 8 + (n == 8 ? 3 : n == 16 ? 2 : 1); }
 
 }  // namespace
 
@@ -21,26 +35,43 @@ void TensorTiming::Add(const TensorCommand& c) {
     case TensorOpcode::kEnd:
       return;
     case TensorOpcode::kLoad:
-    case TensorOpcode::kStore:
-      cycles_ += kTransfer + std::uint64_t{c.input_plane} * size_.vector_words();
+      cycles_ += kAnswer + std::uint64_t{c.input_plane} * size_.vector_words();
       return;
+    case TensorOpcode::kStore: {
+      const std::uint64_t words = std::uint64_t{c.input_plane} * size_.vector_words();
+      cycles_ += kAnswer + words + kBurstGap * ((words + kBurst - 1) / kBurst);
+      return;
+    }
     case TensorOpcode::kConvolve: {
+      // Channel words come between the last tile of a block and the first one of the next.
       const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
-      const std::uint64_t load = n * n / 8 + kTileGap;
-      const std::uint64_t last = std::max(pixels * (1 + with_residual), load + n);
-      cycles_ += load + c.output_blocks * ((tiles - 1) * std::max(pixels, load) + last) + kDrain;
+      const std::uint64_t tile = TilePeriod(n);
+      const std::uint64_t output = pixels * (1 + with_residual);
+      const std::uint64_t taken = DenseLatency(n) + kTaken;
+      std::uint64_t block = 0;
+      if (tiles == 1) {
+        block = std::max({output, tile + n + 2, taken + n + 2});
+      } else {
+        block =
+            (tiles - 2) * std::max(pixels, tile) + std::max(pixels, tile + n + 1) + std::max(output, tile);
+      }
+      cycles_ += tile + (tiles == 1 ? n : 0) + c.output_blocks * block + DenseLatency(n) + kResult;
+      // The last block waits for nothing behind it.
+      if (tiles == 1) cycles_ -= block - output;
       return;
     }
     case TensorOpcode::kDepthwise: {
       const std::uint64_t rows = (c.output_height - std::uint64_t{1}) * c.stride_y + 3;
       const std::uint64_t columns = (c.output_width - std::uint64_t{1}) * c.stride_x + 3;
-      cycles_ += c.output_blocks * (9 * n / 8 + n + kTileGap + rows * columns) + kDrain;
+      cycles_ += c.output_blocks * (9 * n / 8 + n + kRead + 2 + rows * columns) + kWindow + kResult;
       return;
     }
     case TensorOpcode::kMaxPool:
     case TensorOpcode::kSumPool: {
       const std::uint64_t window = std::uint64_t{c.kernel_height} * c.kernel_width + with_residual;
-      cycles_ += n + c.output_blocks * std::max(pixels * window, n + kTileGap) + kDrain;
+      const std::uint64_t output = pixels * window;
+      const std::uint64_t block = std::max(output, window + kRead + kTaken + n + 2);
+      cycles_ += n + (c.output_blocks - std::uint64_t{1}) * block + output + kRead + 4 + kResult;
       return;
     }
   }

@@ -1,0 +1,212 @@
+// The tensor unit: fpga/model/tensor_unit.h in logic. A program comes as a stream of words; LOAD and STORE ask for transfers
+// of the device's memory.
+module tensor_unit #(
+  parameter int LANES       = 16,
+  parameter int ACTIVATIONS = 16384,  // vectors
+  parameter int PIXELS      = 1024,
+  parameter int LINE        = 512,
+  parameter int FAMILY      = 1       // 1: DSP48E1, 2: DSP48E2
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        start_i,
+  input  logic [31:0] program_words_i,
+  input  logic [63:0] input_base_i,     // bytes
+  input  logic [63:0] output_base_i,
+  input  logic [31:0] input_words_i,
+  input  logic [31:0] output_words_i,
+  output logic        done_o,
+  output logic [2:0]  status_o,
+  output logic [23:0] command_index_o,
+
+  input  logic [63:0] program_data_i,
+  input  logic        program_valid_i,
+  output logic        program_ready_o,
+
+  output logic        read_valid_o,
+  output logic [63:0] read_base_o,
+  output logic [31:0] read_words_o,
+  input  logic        read_ready_i,
+  input  logic [63:0] read_data_i,
+  input  logic        read_data_valid_i,
+  output logic        read_data_ready_o,
+  output logic        write_valid_o,
+  output logic [63:0] write_base_o,
+  output logic [31:0] write_words_o,
+  input  logic        write_ready_i,
+  output logic [63:0] write_data_o,
+  output logic        write_data_valid_o,
+  input  logic        write_data_ready_i
+);
+  localparam int AW = $clog2(ACTIVATIONS);
+  localparam int PW = $clog2(PIXELS);
+  localparam int CW = $clog2(LINE);
+  localparam int VW = 8 * LANES;
+  localparam int SW = 17 + $clog2(LANES / 4);
+  // From a vector to its sums in the matrix.
+  localparam int MATRIX = 8 + ($clog2(LANES / 4) + 1) / 2 + LANES / 2 - 1;
+
+  logic [511:0] command;
+  logic [2:0]   check;
+  logic         last, loader_valid, loader_ready, compute_start, transfer_start, abort;
+  logic         loading, addressing, transferring, loader_ended, bad_weight, bad_read, bad_write;
+  wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
+  wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
+  wire [7:0]    pad_value = command[384+:8];
+
+  // Places that are read, and the vectors that come from there three cycles later.
+  logic          place, outside, place_first, place_last, begin_sum, yields, first_output, block_end, residual;
+  logic [AW-1:0] place_address;
+  logic [PW-1:0] place_pixel;
+  logic [11:0]   place_column;
+
+  logic          put_valid, result_valid;
+  logic [AW-1:0] put_address, get_address, result_address;
+  logic [VW-1:0] put_data, memory_data, result_data;
+
+  tensor_control control (
+    .clk_i, .rst_ni, .start_i, .program_words_i, .done_o, .status_o, .command_index_o,
+    .data_i(program_data_i), .valid_i(program_valid_i), .ready_o(program_ready_o), .last_o(last),
+    .loader_valid_o(loader_valid), .loader_ready_i(loader_ready),
+    .command_o(command), .check_i(check), .compute_start_o(compute_start), .transfer_start_o(transfer_start),
+    .abort_o(abort), .computing_i(loading | addressing), .transferring_i(transferring), .issued_i(yields),
+    .written_i(result_valid), .bad_address_i(bad_read | bad_write), .bad_weight_i(bad_weight), .ended_i(loader_ended)
+  );
+
+  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE)) fields (
+    .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
+  );
+
+  tensor_transfer #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS)) transfer (
+    .clk_i, .rst_ni, .command_i(command), .start_i(transfer_start), .busy_o(transferring), .input_base_i, .output_base_i,
+    .read_valid_o, .read_base_o, .read_words_o, .read_ready_i, .read_data_i, .read_data_valid_i, .read_data_ready_o,
+    .write_valid_o, .write_base_o, .write_words_o, .write_ready_i, .write_data_o, .write_data_valid_o,
+    .write_data_ready_i, .put_valid_o(put_valid), .put_address_o(put_address), .put_data_o(put_data),
+    .get_address_o(get_address), .get_data_i(memory_data)
+  );
+
+  logic             row_valid, tile_ready, tile_take, taps_ready, taps_take, taps_done;
+  logic             channel_valid, channels_ready, channels_claim, channels_taken;
+  logic [VW-1:0]    row;
+  logic [9*VW-1:0]  taps;
+  logic [63:0]      channel;
+  tensor_loader #(.LANES(LANES)) loader (
+    .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
+    .ended_o(loader_ended), .bad_weight_o(bad_weight),
+    .data_i(program_data_i), .valid_i(loader_valid), .last_i(last), .ready_o(loader_ready),
+    .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready), .tile_take_i(tile_take),
+    .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i(taps_take), .taps_done_i(taps_done),
+    .channel_valid_o(channel_valid), .channel_o(channel), .channels_ready_o(channels_ready),
+    .channels_claim_i(channels_claim), .channels_taken_i(channels_taken)
+  );
+
+  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS)) addresses (
+    .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(addressing),
+    .bad_address_o(bad_read),
+    .tile_ready_i(tile_ready), .tile_take_o(tile_take), .taps_ready_i(taps_ready), .taps_take_o(taps_take),
+    .channels_ready_i(channels_ready), .channels_claim_o(channels_claim),
+    .valid_o(place), .address_o(place_address), .outside_o(outside), .first_o(place_first), .last_o(place_last),
+    .begin_sum_o(begin_sum), .output_o(yields), .first_output_o(first_output), .block_end_o(block_end),
+    .pixel_o(place_pixel), .column_o(place_column), .residual_o(residual)
+  );
+
+  tensor_memory #(.WIDTH(VW), .DEPTH(ACTIVATIONS)) activations (
+    .clk_i, .write_valid_i(put_valid | result_valid),
+    .write_address_i(put_valid ? put_address : result_address), .write_data_i(put_valid ? put_data : result_data),
+    .read_address_i(transferring ? get_address : place_address), .read_data_o(memory_data)
+  );
+
+  // The vector and its marks.
+  logic          outside_late, vector_valid, vector_first, vector_last, vector_begins, vector_yields, vector_first_output;
+  logic          vector_ends_block, residual_valid;
+  logic [PW-1:0] vector_pixel;
+  logic [CW-1:0] next_column, vector_column;
+  logic [VW-1:0] vector_q, residual_q;
+  delay_line #(.WIDTH(1), .DEPTH(2)) late_outside (.clk_i, .en_i(1'b1), .data_i(outside), .data_o(outside_late));
+  delay_line #(.WIDTH(PW + 5), .DEPTH(3)) late_marks (
+    .clk_i, .en_i(1'b1), .data_i({place_first, place_last, begin_sum, first_output, block_end, place_pixel}),
+    .data_o({vector_first, vector_last, vector_begins, vector_first_output, vector_ends_block, vector_pixel})
+  );
+  delay_line #(.WIDTH(CW), .DEPTH(2)) late_column (
+    .clk_i, .en_i(1'b1), .data_i(place_column[CW-1:0]), .data_o(next_column)
+  );
+  delay #(.CYCLES(3)) late_place (.clk_i, .rst_ni, .bit_i(place), .bit_o(vector_valid));
+  delay #(.CYCLES(3)) late_yields (.clk_i, .rst_ni, .bit_i(yields), .bit_o(vector_yields));
+  delay #(.CYCLES(3)) late_residual (.clk_i, .rst_ni, .bit_i(residual), .bit_o(residual_valid));
+  always_ff @(posedge clk_i) begin
+    vector_q      <= outside_late ? {LANES{pad_value}} : memory_data;
+    residual_q    <= memory_data;
+    vector_column <= next_column;
+  end
+
+  // Dense.
+  logic [SW*LANES-1:0] products;
+  logic [32*LANES-1:0] dense_sums;
+  logic [PW-1:0]       dense_next_pixel, dense_pixel;
+  logic                dense_valid, dense_begins, dense_yields, dense_first, dense_out, dense_out_first;
+  tensor_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
+    .clk_i, .activations_i(vector_q), .swap_i(vector_valid & vector_first & convolve),
+    .shift_i(row_valid), .weights_i(row), .sums_o(products)
+  );
+  delay #(.CYCLES(MATRIX)) dense_valid_delay (
+    .clk_i, .rst_ni, .bit_i(vector_valid & convolve), .bit_o(dense_valid)
+  );
+  delay_line #(.WIDTH(PW), .DEPTH(MATRIX - 1)) dense_pixel_delay (
+    .clk_i, .en_i(1'b1), .data_i(vector_pixel), .data_o(dense_next_pixel)
+  );
+  delay_line #(.WIDTH(3), .DEPTH(MATRIX)) dense_marks (
+    .clk_i, .en_i(1'b1), .data_i({vector_begins, vector_yields, vector_first_output}),
+    .data_o({dense_begins, dense_yields, dense_first})
+  );
+  always_ff @(posedge clk_i) begin
+    dense_pixel     <= dense_next_pixel;
+    dense_out       <= rst_ni & dense_valid & dense_yields;
+    dense_out_first <= dense_first;
+  end
+  tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW)) accumulator (
+    .clk_i, .read_pixel_i(dense_next_pixel), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
+    .pixel_i(dense_pixel), .sums_i(products), .sums_o(dense_sums)
+  );
+
+  // Depthwise.
+  logic [20*LANES-1:0] depthwise_sums;
+  logic                depthwise_out, depthwise_first;
+  tensor_depthwise #(.LANES(LANES), .LINE(LINE)) taps_unit (
+    .clk_i, .rst_ni, .next_column_i(next_column), .column_i(vector_column), .valid_i(vector_valid & depthwise),
+    .output_i(vector_yields), .first_i(vector_first_output), .vector_i(vector_q), .taps_i(taps),
+    .valid_o(depthwise_out), .first_o(depthwise_first), .sums_o(depthwise_sums)
+  );
+  delay #(.CYCLES(2)) late_taps (
+    .clk_i, .rst_ni, .bit_i(vector_valid & depthwise & vector_ends_block), .bit_o(taps_done)
+  );
+
+  // Pools.
+  logic [24*LANES-1:0] pool_results;
+  logic                pool_out, pool_first;
+  tensor_pool #(.LANES(LANES)) pool (
+    .clk_i, .rst_ni, .sum_i(command[7:0] == tensor_pkg::SUM_POOL), .valid_i(vector_valid & ~convolve & ~depthwise),
+    .first_i(vector_first), .output_i(vector_yields), .first_output_i(vector_first_output), .vector_i(vector_q),
+    .valid_o(pool_out), .first_o(pool_first), .results_o(pool_results)
+  );
+
+  // Only one command is under way, so only one of them delivers.
+  logic [32*LANES-1:0] sums_q;
+  logic                sums_valid_q, sums_first_q;
+  wire unused = &{1'b0, vector_last, place_column};
+  always_ff @(posedge clk_i) begin
+    for (int i = 0; i < LANES; i++) begin
+      sums_q[32*i+:32] <= convolve ? dense_sums[32*i+:32]
+        : depthwise ? 32'(signed'(depthwise_sums[20*i+:20])) : 32'(signed'(pool_results[24*i+:24]));
+    end
+    sums_valid_q <= rst_ni & (dense_out | depthwise_out | pool_out);
+    sums_first_q <= convolve ? dense_out_first : depthwise ? depthwise_first : pool_first;
+  end
+
+  tensor_output #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS)) results (
+    .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .bad_address_o(bad_write),
+    .channel_valid_i(channel_valid), .channel_i(channel), .channels_taken_o(channels_taken),
+    .residual_valid_i(residual_valid), .residual_i(residual_q),
+    .valid_i(sums_valid_q), .first_i(sums_first_q), .sums_i(sums_q),
+    .write_valid_o(result_valid), .write_address_o(result_address), .write_data_o(result_data)
+  );
+endmodule

@@ -1,0 +1,49 @@
+// Random programs on a kernel and on the golden model.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fpga/tb/common/coverage.h"
+#include "fpga/tb/tensor/random_tensor_program.h"
+#include "fpga/tb/tensor/tensor_bench.h"
+#include "gtest/gtest.h"
+
+namespace tributary::fpga {
+
+template <class Top>
+void ExpectRandomProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) {
+  const TensorUnitSize size = bench.golden.size();
+  const bool timed_bursts = size.lanes > 8;  // bursts of 64 words, as the model of the cycles has them
+  Coverage coverage;
+  std::uint64_t& convolve = coverage.Point("convolutions", programs);
+  std::uint64_t& depthwise = coverage.Point("depthwise convolutions", programs);
+  std::uint64_t& pools = coverage.Point("pools", programs);
+  std::uint64_t& residuals = coverage.Point("residuals", programs);
+  std::uint64_t& in_place = coverage.Point("residuals that are overwritten");
+  std::uint64_t& padded = coverage.Point("paddings", programs);
+  std::uint64_t& strided = coverage.Point("strides", programs);
+  std::uint64_t& timed = coverage.Point("programs on a bus without pauses", timed_bursts ? 1 : 0);
+  std::uint64_t& compared =
+      coverage.Point("words compared", programs * size.activations * size.vector_words());
+  for (std::uint64_t i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
+    RandomTensorProgram program(size, i);
+    const std::vector<std::uint64_t> input = program.Input();
+    bench.kernel.memory_port().set_timing(
+        {.latency_clocks = i % 3 == 0 ? 40u : 8u, .stall = 0.25 * static_cast<double>(i % 4), .seed = 5});
+    // Without a LOAD the program works on what the one before left.
+    const TensorRun run = bench.Compare(program.Make(8, i % 5 != 4), input, input.size());
+    EXPECT_EQ(run.status, TensorStatus::kOk) << "program " << i;
+    if (i % 12 == 4 && timed_bursts) {
+      const auto cycles = static_cast<double>(bench.golden_run.cycles);
+      EXPECT_NEAR(static_cast<double>(run.cycles), cycles, 0.02 * cycles + 25 * 11) << "program " << i;
+      ++timed;
+    }
+    convolve += program.counts.convolve, depthwise += program.counts.depthwise, pools += program.counts.pool;
+    residuals += program.counts.residual, in_place += program.counts.in_place;
+    padded += program.counts.padded, strided += program.counts.strided;
+  }
+  compared = bench.compared;
+}
+
+}  // namespace tributary::fpga

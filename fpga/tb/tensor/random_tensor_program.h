@@ -1,0 +1,190 @@
+// Random programs of the tensor unit that are right: every command reads one quarter of the activation memory
+// and writes another.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "fpga/model/tensor_layout.h"
+
+namespace tributary::fpga {
+
+class RandomTensorProgram {
+ public:
+  struct Counts {
+    std::uint64_t convolve = 0, depthwise = 0, pool = 0, residual = 0, padded = 0, strided = 0, in_place = 0;
+  };
+
+  RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
+      : size_(size), quarter_(size.activations / 4), random_(seed), program_(size) {}
+
+  // Loads all of the memory, computes, and stores all of it. Input and output have activations · N / 8 words.
+  std::vector<std::uint64_t> Make(int commands, bool load = true) {
+    const auto flips = static_cast<std::uint16_t>(Below(2));
+    if (load) program_.Load(0, 0, size_.activations, flips);
+    for (int i = 0; i < commands; ++i) {
+      switch (Below(4)) {
+        case 0:
+        case 1:
+          Convolve();
+          break;
+        case 2:
+          Depthwise();
+          break;
+        default:
+          Pool();
+          break;
+      }
+    }
+    program_.Store(0, 0, size_.activations, flips);
+    program_.End();
+    return program_.words();
+  }
+
+  std::vector<std::uint64_t> Input() {
+    std::vector<std::uint64_t> words(std::size_t{size_.activations} * size_.vector_words());
+    const bool extreme = Below(4) == 0;
+    for (std::uint64_t& word : words)
+      word = extreme ? 0x8080'8080'8080'8080 ^ (random_() & 0x8000'0000'0000'0080) : random_();
+    return words;
+  }
+
+  Counts counts;
+
+ private:
+  std::uint32_t Below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
+  int Between(int low, int high) {
+    return low + static_cast<int>(Below(static_cast<std::uint32_t>(high - low + 1)));
+  }
+  std::int8_t Int8() { return static_cast<std::int8_t>(random_()); }
+
+  std::vector<std::int8_t> Weights(std::size_t count) {
+    std::vector<std::int8_t> weights(count);
+    const bool extreme = Below(4) == 0;
+    for (std::int8_t& weight : weights) {
+      weight = static_cast<std::int8_t>(extreme ? (Below(8) == 0 ? -127 : 127) : Between(-127, 127));
+    }
+    return weights;
+  }
+
+  std::vector<TensorChannel> Channels(std::uint32_t count) {
+    std::vector<TensorChannel> channels(count);
+    for (TensorChannel& channel : channels) {
+      if (Below(8) == 0) {
+        channel = {.bias = static_cast<std::int32_t>(random_()),
+                   .multiplier = static_cast<std::uint16_t>(random_()),
+                   .shift = static_cast<std::uint8_t>(Below(32))};
+      } else {
+        channel = *TensorChannelOf(std::uniform_real_distribution<double>(0.0003, 0.01)(random_));
+        channel.bias = Between(-20000, 20000);
+      }
+    }
+    return channels;
+  }
+
+  // Two different quarters, and the shape of what is read from the first: blocks of at most a quarter.
+  struct Places {
+    std::uint32_t from, to, other;
+  };
+  Places Quarters() {
+    const std::uint32_t from = Below(4), to = (from + 1 + Below(3)) % 4;
+    return {from * quarter_, to * quarter_, Below(4) * quarter_};
+  }
+
+  void Output(TensorCommand& command) {
+    TensorOutput& output = command.output;
+    output.zero = Int8();
+    output.low = std::min(Int8(), std::int8_t{0});
+    output.high = std::max(Int8(), std::int8_t{0});
+    output.residual_zero = Int8();
+    output.sum_zero = Int8();
+    output.sum_low = std::min(Int8(), std::int8_t{0});
+    output.sum_high = std::max(Int8(), std::int8_t{0});
+    if (Below(8) == 0) {
+      output.own_multiplier = static_cast<std::uint16_t>(random_());
+      output.residual_multiplier = static_cast<std::uint16_t>(random_());
+    } else {
+      std::uniform_real_distribution<double> factor(0.1, 2.0);
+      EXPECT_TRUE(SetTensorSum(factor(random_), factor(random_), output).ok());
+    }
+    command.pad_value = Int8();
+  }
+
+  // Sizes with which the output of `blocks` blocks fits a quarter and `pixels`.
+  void Shape(TensorCommand& command, const Places& places, std::uint32_t input_blocks,
+             std::uint32_t output_blocks, std::uint32_t pixels, std::uint32_t max_stride,
+             std::uint32_t max_width) {
+    const std::uint32_t in = quarter_ / input_blocks, out = std::min(quarter_ / output_blocks, pixels);
+    command.input_width = static_cast<std::uint16_t>(1 + Below(std::min(in, 20u)));
+    command.input_height = static_cast<std::uint16_t>(1 + Below(std::min(in / command.input_width, 20u)));
+    command.output_width = static_cast<std::uint16_t>(1 + Below(std::min(out, max_width)));
+    command.output_height = static_cast<std::uint16_t>(1 + Below(std::min(out / command.output_width, 20u)));
+    command.input_plane = in;
+    command.output_plane = out;
+    command.residual_plane = out;
+    command.input_address = places.from;
+    command.output_address = places.to;
+    command.stride_y = static_cast<std::uint8_t>(1 + Below(max_stride));
+    command.stride_x = static_cast<std::uint8_t>(1 + Below(max_stride));
+    command.origin_y = static_cast<std::int16_t>(Between(-3, 3));
+    command.origin_x = static_cast<std::int16_t>(Between(-3, 3));
+    counts.padded += command.origin_x < 0;
+    counts.strided += command.stride_x > 1;
+    Output(command);
+  }
+
+  void Residual(TensorCommand& command, const Places& places) {
+    if (Below(2) == 0) return;
+    command.flags |= kTensorResidual;
+    command.residual_address = places.other;
+    ++counts.residual;
+    counts.in_place += places.other == places.to;
+  }
+
+  void Convolve() {
+    const std::uint32_t inputs = 1 + Below(3 * size_.lanes), outputs = 1 + Below(3 * size_.lanes);
+    const Places places = Quarters();
+    TensorCommand command;
+    Shape(command, places, TensorBlocks(inputs, size_), TensorBlocks(outputs, size_), size_.pixels, 3, 20);
+    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
+    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
+    Residual(command, places);
+    const std::size_t taps = std::size_t{command.kernel_height} * command.kernel_width;
+    EXPECT_TRUE(
+        program_.Convolve(command, outputs, inputs, Weights(taps * inputs * outputs), Channels(outputs))
+            .ok());
+    ++counts.convolve;
+  }
+
+  void Depthwise() {
+    const std::uint32_t channels = 1 + Below(3 * size_.lanes), blocks = TensorBlocks(channels, size_);
+    TensorCommand command;
+    Shape(command, Quarters(), blocks, blocks, quarter_, 2, std::min(20u, (size_.line - 1) / 2));
+    EXPECT_TRUE(program_.Depthwise(command, Weights(std::size_t{9} * channels), Channels(channels)).ok());
+    ++counts.depthwise;
+  }
+
+  void Pool() {
+    const std::uint32_t channels = 1 + Below(3 * size_.lanes), blocks = TensorBlocks(channels, size_);
+    const Places places = Quarters();
+    TensorCommand command;
+    command.opcode = Below(2) == 0 ? TensorOpcode::kMaxPool : TensorOpcode::kSumPool;
+    Shape(command, places, blocks, blocks, quarter_, 8, 20);
+    command.kernel_height = static_cast<std::uint8_t>(1 + Below(4));
+    command.kernel_width = static_cast<std::uint8_t>(1 + Below(4));
+    Residual(command, places);
+    EXPECT_TRUE(program_.Pool(command, Channels(channels)).ok());
+    ++counts.pool;
+  }
+
+  TensorUnitSize size_;
+  std::uint32_t quarter_;
+  std::mt19937_64 random_;
+  TensorProgramBuilder program_;
+};
+
+}  // namespace tributary::fpga

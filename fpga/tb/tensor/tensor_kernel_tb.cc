@@ -1,0 +1,47 @@
+// The tensor kernel with 16 lanes, as it ships, against the golden model.
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <vector>
+
+#include "Vtensor_kernel.h"
+#include "fpga/tb/tensor/random_programs.h"
+#include "fpga/tb/tensor/tensor_networks.h"
+#include "gtest/gtest.h"
+
+namespace tributary::fpga {
+namespace {
+
+constexpr TensorUnitSize kSize = {};
+
+class TensorKernelTest : public testing::Test {
+ protected:
+  TensorBench<Vtensor_kernel> bench_{kSize};
+};
+
+TEST_F(TensorKernelTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 5); }
+
+TEST_F(TensorKernelTest, NetworksAlternateAndTakeTheCyclesOfTheirShapes) {
+  std::mt19937_64 random(7);
+  const TensorNetwork networks[] = {ResNet20(kSize, 1), MobileNetV2(kSize, 2)};
+  constexpr double kLeast[] = {0.70, 0.35};
+  for (int i = 0; i < 4 && !HasFailure(); ++i) {
+    const TensorNetwork& network = networks[i % 2];
+    std::vector<std::uint64_t> input(network.input_words());
+    for (std::uint64_t& word : input) word = random();
+    const TensorRun run = bench_.Compare(network.words(), input, network.output_words());
+    ASSERT_EQ(run.status, TensorStatus::kOk);
+    const double lanes = kSize.lanes;
+    const double used =
+        static_cast<double>(network.products()) / (static_cast<double>(run.cycles) * lanes * lanes);
+    std::cout << (i % 2 == 0 ? "ResNet-20" : "MobileNetV2") << ": " << network.products() << " products, "
+              << run.cycles << " cycles, model " << bench_.golden_run.cycles << ", utilisation " << used
+              << "\n";
+    EXPECT_GE(used, kLeast[i % 2]);
+    EXPECT_NEAR(static_cast<double>(run.cycles), static_cast<double>(bench_.golden_run.cycles),
+                0.005 * static_cast<double>(run.cycles));
+  }
+}
+
+}  // namespace
+}  // namespace tributary::fpga

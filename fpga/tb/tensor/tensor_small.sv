@@ -1,0 +1,13 @@
+// A tensor kernel with 8 lanes, small memories and bursts of AXI3. The same instance is simulated and synthesised.
+module tensor_small #(
+  parameter int MAX_BURST   = 16,
+  parameter int LANES       = 8,
+  parameter int ACTIVATIONS = 1024,
+  parameter int PIXELS      = 64,
+  parameter int LINE        = 32,
+  parameter int FAMILY      = 1
+) (
+`include "kernel_ports.svh"
+);
+`include "tensor_body.svh"
+endmodule
