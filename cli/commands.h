@@ -53,5 +53,6 @@ void AddModelDiffCommand(Commands& model);
 void AddModelRollBackCommand(Commands& model);
 void AddModelExportCommand(Commands& model);
 void AddModelRunCommand(Commands& model);
+void AddModelQuantiseCommand(Commands& model);
 
 }  // namespace tributary::cli

@@ -61,6 +61,7 @@ void AddCommands(Commands& program) {
   AddModelRollBackCommand(model);
   AddModelExportCommand(model);
   AddModelRunCommand(model);
+  AddModelQuantiseCommand(model);
 
   AddInferCommand(program);
   AddConflateCommand(program);

@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/model/graph_arguments.h"
+#include "cli/model/tensor_target.h"
 #include "cli/table.h"
 #include "core/graph/npy_array.h"
 #include "core/graph/session.h"
@@ -30,45 +31,33 @@ using nlohmann::ordered_json;
 constexpr const char* kModelRunExamples = R"(Examples:
   tributary model run encoder.onnx --plan                          what goes in and out, and what each node costs
   tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
+  tributary model run encoder.onnx --plan --accelerator tensor-model --lanes 32     shares, cycles
   tributary model run encoder.onnx --arithmetic floats --input images=images.npy --out features
   tributary model run --operations                                 what graphs may consist of
 
-Quantised layers (DequantizeLinear, convolution or product, QuantizeLinear) are computed in integers; --plan says which, and why others
+Make a graph of floats one of quantised layers with "tributary model quantise". Quantised layers (DequantizeLinear, convolution or product, QuantizeLinear) are computed in integers; --plan says which, and why others
 are not. "--arithmetic floats" computes them node for node as the file has them: results differ by one step of a layer's
 scale at most. Each output becomes FOLDER/NAME.npy.
 A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";
+
+enum class Accelerator { kCpu, kTensorModel };
 
 struct ModelRunArguments {
   std::string file, out;
   std::vector<std::string> inputs, dimensions;
   std::uint64_t memory_mib = 256;
   graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
-  bool plan = false, operations = false, json = false;
+  Accelerator accelerator = Accelerator::kCpu;
+  std::uint32_t lanes = 16;
+  bool plan = false, operations = false, strict = false, json = false;
 };
-
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 31;
-
-absl::StatusOr<std::pair<std::string, std::string>> Assignment(const std::string& option,
-                                                               const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) {
-    return UsageError(absl::StrFormat("%s \"%s\": expected NAME=VALUE", option, runtime::Printable(text)));
-  }
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
-}
 
 absl::StatusOr<graph::SessionOptions> OptionsOf(const ModelRunArguments& arguments) {
   graph::SessionOptions options;
   options.memory_bytes = arguments.memory_mib << 20;
   options.arithmetic = arguments.arithmetic;
-  for (const std::string& text : arguments.dimensions) {
-    ASSIGN_OR_RETURN(const auto assignment, Assignment("--dimension", text));
-    std::int64_t size = 0;
-    if (!absl::SimpleAtoi(assignment.second, &size) || size < 1) {
-      return UsageError(absl::StrFormat("--dimension \"%s\": expected a whole number from 1 on", text));
-    }
-    options.reader.dimensions[assignment.first] = size;
-  }
+  options.strict = arguments.strict;
+  ASSIGN_OR_RETURN(options.reader.dimensions, GraphDimensions(arguments.dimensions));
   return options;
 }
 
@@ -77,7 +66,7 @@ absl::StatusOr<std::vector<graph::Array>> ReadInputs(const ModelRunArguments& ar
                                                      const graph::Session& session) {
   std::map<std::string, std::string> files;
   for (const std::string& text : arguments.inputs) {
-    ASSIGN_OR_RETURN(auto assignment, Assignment("--input", text));
+    ASSIGN_OR_RETURN(auto assignment, GraphAssignment("--input", text));
     if (!files.insert(assignment).second) {
       return UsageError(absl::StrFormat("--input %s is given twice", runtime::Printable(assignment.first)));
     }
@@ -89,7 +78,7 @@ absl::StatusOr<std::vector<graph::Array>> ReadInputs(const ModelRunArguments& ar
       return UsageError(absl::StrFormat("--input %s=FILE.npy is missing: %s", wire::PeerText(input.name),
                                         input.spec.Text()));
     }
-    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMaxFileBytes));
+    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMostGraphFileBytes));
     ASSIGN_OR_RETURN(graph::Array array, WithContext(given.mapped(), graph::DecodeArray(file)));
     arrays.push_back(std::move(array));
   }
@@ -107,6 +96,29 @@ ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
   return list;
 }
 
+// What of the graph runs on the accelerator, and in how many cycles.
+ordered_json SharesOf(const graph::SectionTarget& accelerator, const graph::Session& session) {
+  std::int64_t nodes = 0, products = 0, all_products = 0;
+  for (const graph::NodeReport& node : session.nodes()) {
+    all_products += node.products;
+    if (node.runs_on != accelerator.name()) continue;
+    ++nodes;
+    products += node.products;
+  }
+  const auto share = [](auto part, auto all) {
+    return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
+  };
+  const graph::AcceleratorReport& report = session.accelerator();
+  return {{"name", accelerator.name()},
+          {"nodes", nodes},
+          {"share_of_nodes", share(nodes, session.nodes().size())},
+          {"multiply_accumulates", products},
+          {"share_of_multiply_accumulates", share(products, all_products)},
+          {"cycles", report.cycles},
+          {"transfer_cycles", report.transfers},
+          {"utilisation", share(products, report.cycles * accelerator.products_per_cycle())}};
+}
+
 ordered_json PlanOf(const std::string& path, const graph::Session& session) {
   ordered_json nodes = ordered_json::array();
   std::int64_t products = 0;
@@ -118,7 +130,8 @@ ordered_json PlanOf(const std::string& path, const graph::Session& session) {
                      {"runs_on", node.runs_on},
                      {"arithmetic", node.arithmetic}});
     if (!node.layer.empty()) nodes.back()["layer"] = node.layer;
-    if (!node.why.empty()) nodes.back()["why_no_layer"] = node.why;
+    if (!node.why.empty()) nodes.back()["why"] = node.why;
+    if (node.cycles != 0) nodes.back()["cycles"] = node.cycles;
     products += node.products;
   }
   return {{"file", path},
@@ -129,6 +142,22 @@ ordered_json PlanOf(const std::string& path, const graph::Session& session) {
           {"nodes", std::move(nodes)}};
 }
 
+// The layer that a node is a part of, and what keeps it from one or from the accelerator.
+std::string LayerText(const ordered_json& node) {
+  const std::string layer = node.value("layer", ""), why = node.value("why", "");
+  return why.empty() ? layer : (layer.empty() ? "none" : layer) + ": " + why;
+}
+
+void PrintAccelerator(const ordered_json& shares) {
+  std::cout << absl::StrFormat(
+      "%-8s %s: %.1f %% of nodes, %.2f %% of multiply-accumulates; %d cycles, %d of them for transfers; %.1f "
+      "%% of its "
+      "multiply-accumulates used\n",
+      "runs on", shares["name"].get<std::string>(), 100 * shares["share_of_nodes"].get<double>(),
+      100 * shares["share_of_multiply_accumulates"].get<double>(), shares["cycles"].get<std::uint64_t>(),
+      shares["transfer_cycles"].get<std::uint64_t>(), 100 * shares["utilisation"].get<double>());
+}
+
 void PrintPlan(const ordered_json& plan) {
   for (const char* side : {"inputs", "outputs"}) {
     for (const auto& port : plan[side]) {
@@ -137,17 +166,17 @@ void PrintPlan(const ordered_json& plan) {
                                    port["dtype"].get<std::string>(), port["shape"].dump());
     }
   }
-  std::cout << absl::StrFormat("memory   %.1f MiB, %d multiply-accumulates a run\n\n",
+  std::cout << absl::StrFormat("memory   %.1f MiB, %d multiply-accumulates a run\n",
                                plan["memory_bytes"].get<double>() / (1 << 20),
                                plan["multiply_accumulates"].get<std::int64_t>());
+  if (plan.contains("accelerator")) PrintAccelerator(plan["accelerator"]);
+  std::cout << "\n";
   Table table({Left("NODE"), Left("OPERATION"), Left("RESULT"), Right("MACS"), Left("RUNS ON"),
                Left("ARITHMETIC"), Left("LAYER")});
   for (const auto& node : plan["nodes"]) {
-    table.Add(
-        node["name"].get<std::string>(), node["operation"].get<std::string>(),
-        node["result"].get<std::string>(), node["multiply_accumulates"].get<std::int64_t>(),
-        node["runs_on"].get<std::string>(), node["arithmetic"].get<std::string>(),
-        node.value("layer", node.contains("why_no_layer") ? "none: " + node.value("why_no_layer", "") : ""));
+    table.Add(node["name"].get<std::string>(), node["operation"].get<std::string>(),
+              node["result"].get<std::string>(), node["multiply_accumulates"].get<std::int64_t>(),
+              node["runs_on"].get<std::string>(), node["arithmetic"].get<std::string>(), LayerText(node));
   }
   std::cout << table.Text();
 }
@@ -181,10 +210,16 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   }
   if (arguments.file.empty()) return UsageError("give an ONNX file");
   if (arguments.plan == !arguments.out.empty()) return UsageError("give either --out FOLDER or --plan");
-  ASSIGN_OR_RETURN(const graph::SessionOptions options, OptionsOf(arguments));
-  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMaxFileBytes));
+  ASSIGN_OR_RETURN(graph::SessionOptions options, OptionsOf(arguments));
+  const TensorModelTarget tensor_model({.lanes = arguments.lanes});
+  if (arguments.accelerator == Accelerator::kTensorModel) options.accelerator = &tensor_model;
+  if (arguments.strict && options.accelerator == nullptr) {
+    return UsageError("--strict needs an --accelerator other than cpu");
+  }
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
   ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
   ordered_json said = PlanOf(arguments.file, *session);
+  if (options.accelerator != nullptr) said["accelerator"] = SharesOf(*options.accelerator, *session);
   if (arguments.plan) {
     if (arguments.json) {
       std::cout << wire::DumpJson(said) << "\n";
@@ -230,6 +265,14 @@ void AddModelRunCommand(Commands& model) {
   command.Flag("--plan", arguments.plan, "Say what would be computed, and compute nothing");
   command.Texts("--dimension", arguments.dimensions, "NAME=N",
                 "Size of a dimension that the file leaves open");
+  command.Choice(
+      "--accelerator", arguments.accelerator,
+      {{"cpu", Accelerator::kCpu}, {"tensor-model", Accelerator::kTensorModel}},
+      "What computes quantised layers: the processor, or programs of the tensor unit on its golden model");
+  command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
+                 "Rows and columns of the tensor unit");
+  command.Flag("--strict", arguments.strict,
+               "Refuse a graph of which the processor would compute more than the ends in floats");
   command.Choice("--arithmetic", arguments.arithmetic,
                  {{"integers", graph::Arithmetic::kIntegers}, {"floats", graph::Arithmetic::kAsWritten}},
                  "How quantised layers are computed");

@@ -22,11 +22,15 @@ const SectionTarget& Processor() {
   return processor;
 }
 
-std::string Named(const Node& node) {
-  std::string name = node.name.substr(0, 80);
+// Places of targets.
+constexpr std::size_t kOnAccelerator = 0, kOnProcessor = 1;
+
+std::string Named(std::string name, const std::string& operation) {
+  name = name.substr(0, 80);
   for (char& c : name) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return fmt::format("node \"{}\" ({})", name, node.operation.substr(0, 40));
+  return fmt::format("node \"{}\" ({})", name, operation.substr(0, 40));
 }
+std::string Named(const Node& node) { return Named(node.name, node.operation); }
 
 absl::Status Exhausted(std::uint64_t needed, std::uint64_t limit) {
   return absl::ResourceExhaustedError(
@@ -73,7 +77,9 @@ absl::Status Session::Plan() {
 }
 
 void Session::ReportNodes() {
+  report_of_.resize(graph_.nodes.size(), kAbsent);
   for (const Step& step : steps_) {
+    report_of_[step.node] = static_cast<int>(reports_.size());
     const Node& node = *step.context.node;
     const Spec& result = specs_[Place(node.outputs[0])];
     const bool floats = std::ranges::any_of(step.context.inputs, [](const Spec* input) {
@@ -93,15 +99,14 @@ void Session::ReportNodes() {
 
 absl::Status Session::TakeLayers() {
   const FoundLayers found = FindQuantisedLayers(graph_, specs_);
-  constexpr std::size_t kFolded = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> step_of(graph_.nodes.size(), kFolded);
+  std::vector<Step> nodes(graph_.nodes.size());
   std::vector<bool> runs(graph_.nodes.size());
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    step_of[steps_[s].node] = s;
-    runs[steps_[s].node] = true;
-    reports_[s].why = found.reasons[steps_[s].node];
+  for (Step& step : steps_) {
+    const std::size_t node = step.node;
+    runs[node] = true;
+    reports_[Place(report_of_[node])].why = found.reasons[node];
+    nodes[node] = std::move(step);
   }
-  if (found.layers.empty()) return absl::OkStatus();
   // Tensors that no value of the graph stands for.
   for (auto extra = found.tensors.lower_bound(static_cast<int>(graph_.values.size()));
        extra != found.tensors.end(); ++extra) {
@@ -110,36 +115,87 @@ absl::Status Session::TakeLayers() {
     specs_.push_back({tensor.quantisation.type, tensor.shape});
     data_.push_back(nullptr);
   }
-  const Partition partition = Divide(graph_, found, runs, [](const FoundLayer&) { return std::size_t{0}; });
-  std::vector<Step> steps;
-  std::vector<DividedSection> divided;
+  why_not_.resize(found.layers.size());
+  Partition partition = Divide(graph_, found, runs, [&](const FoundLayer& layer) {
+    if (options_.accelerator == nullptr) return kOnProcessor;
+    std::string& why_not = why_not_[static_cast<std::size_t>(&layer - found.layers.data())];
+    why_not = options_.accelerator->WhyNot(layer.layer, found.tensors.at(layer.layer.input),
+                                           found.tensors.at(layer.layer.output));
+    return why_not.empty() ? kOnAccelerator : kOnProcessor;
+  });
+  std::vector<DividedSection> divided(partition.parts.size());
+  steps_.clear();
   for (std::size_t p = 0; p < partition.parts.size(); ++p) {
     const Part& part = partition.parts[p];
     if (part.node != Part::kNoNode) {
-      steps.push_back(std::move(steps_[step_of[part.node]]));
+      steps_.push_back(std::move(nodes[part.node]));
       continue;
     }
-    for (const std::size_t l : part.layers) {
-      for (const std::size_t node : found.layers[l].nodes) {
-        if (step_of[node] == kFolded || !partition.covered[node]) continue;
-        NodeReport& report = reports_[step_of[node]];
-        report.arithmetic = "int8";
-        report.layer = found.layers[l].layer.name;
-        report.why.clear();
-      }
-    }
-    divided.push_back(SectionOf(graph_, found, partition, p));
-    steps.push_back({.reads = divided.back().reads, .writes = divided.back().writes});
+    divided[p] = SectionOf(graph_, found, partition, p);
+    steps_.push_back({.reads = divided[p].reads, .writes = divided[p].writes});
   }
-  steps_ = std::move(steps);
+  covered_ = std::move(partition.covered);
   DropConstants();
-  std::size_t next = 0;
-  for (Step& step : steps_) {
-    if (step.operation != nullptr) continue;
-    const std::uint64_t used = constant_bytes_ + section_bytes_;
-    const std::uint64_t left = used < options_.memory_bytes ? options_.memory_bytes - used : 0;
-    ASSIGN_OR_RETURN(step.section, Processor().Prepare(std::move(divided[next++].section), left));
-    section_bytes_ += step.section->memory_bytes();
+  for (std::size_t p = 0; p < partition.parts.size(); ++p) {
+    if (steps_[p].operation != nullptr) continue;
+    RETURN_IF_ERROR(PrepareSection(found, partition.parts[p], std::move(divided[p]), steps_[p]));
+  }
+  return CheckStrict();
+}
+
+absl::Status Session::PrepareSection(const FoundLayers& found, const Part& part, DividedSection divided,
+                                     Step& step) {
+  const std::uint64_t used = constant_bytes_ + section_bytes_;
+  const std::uint64_t left = used < options_.memory_bytes ? options_.memory_bytes - used : 0;
+  const SectionTarget* target = &Processor();
+  if (part.target == kOnAccelerator) {
+    absl::StatusOr<std::unique_ptr<SectionRunner>> section =
+        options_.accelerator->Prepare(divided.section, left);
+    if (section.ok()) {
+      target = options_.accelerator;
+      step.section = *std::move(section);
+    } else {
+      for (const std::size_t l : part.layers) why_not_[l] = std::string(section.status().message());
+    }
+  }
+  if (step.section == nullptr) {
+    ASSIGN_OR_RETURN(step.section, target->Prepare(std::move(divided.section), left));
+  }
+  section_bytes_ += step.section->memory_bytes();
+  const SectionCycles cycles = step.section->cycles();
+  accelerator_.transfers += cycles.transfers;
+  accelerator_.cycles += cycles.transfers;
+  for (std::size_t i = 0; i < part.layers.size(); ++i) {
+    const std::uint64_t own = i < cycles.layers.size() ? cycles.layers[i] : 0;
+    accelerator_.cycles += own;
+    ReportLayer(found.layers[part.layers[i]], *target, why_not_[part.layers[i]], own);
+  }
+  return absl::OkStatus();
+}
+
+void Session::ReportLayer(const FoundLayer& layer, const SectionTarget& target, const std::string& why_not,
+                          std::uint64_t cycles) {
+  for (const std::size_t node : layer.nodes) {
+    if (report_of_[node] == kAbsent || !covered_[node]) continue;
+    NodeReport& report = reports_[Place(report_of_[node])];
+    report.runs_on = target.name();
+    report.arithmetic = "int8";
+    report.layer = layer.layer.name;
+    report.why = why_not;
+    if (node == layer.nodes[0]) report.cycles = cycles;
+  }
+}
+
+absl::Status Session::CheckStrict() const {
+  if (!options_.strict || options_.accelerator == nullptr) return absl::OkStatus();
+  for (const NodeReport& report : reports_) {
+    if (report.runs_on == options_.accelerator->name() || report.operation == "QuantizeLinear" ||
+        report.operation == "DequantizeLinear") {
+      continue;
+    }
+    return absl::FailedPreconditionError(fmt::format(
+        "{} does not run on the {}: {}", Named(report.name, report.operation), options_.accelerator->name(),
+        report.why.empty() ? "it is not between quantised values" : report.why));
   }
   return absl::OkStatus();
 }

@@ -31,6 +31,10 @@ struct SessionOptions {
   ReaderOptions reader = {};
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // for constants, results and scratch
   Arithmetic arithmetic = Arithmetic::kIntegers;
+  // Computes the quantised layers that it takes; null: the processor does. Outlives the session.
+  const SectionTarget* accelerator = nullptr;
+  // Refuses a graph of which the processor would compute more than QuantizeLinear and DequantizeLinear.
+  bool strict = false;
 };
 
 // Multiply-accumulates of a run and of what is computed when the graph is loaded: some ten seconds.
@@ -48,17 +52,25 @@ struct NodeReport {
   std::string runs_on;        // the name of a target
   std::string arithmetic;     // "int8" within a quantised layer; else "float32", or the type of the result
   std::string layer;          // which one, by the name of the node that gives its sums; empty: none
-  std::string why;            // it is no part of a layer, if it might have been; else empty
+  std::string why;            // it is no part of a layer, or its layer not on the accelerator; else empty
+  std::uint64_t cycles = 0;   // of the accelerator in a run, if this node gives a layer's sums
+};
+
+// What a run takes of the accelerator.
+struct AcceleratorReport {
+  std::uint64_t cycles = 0;     // of all layers and transfers
+  std::uint64_t transfers = 0;  // of them
 };
 
 // Owns all memory that a run takes; a run allocates small lists only. One thread at a time. The results are
 // those of ONNX's semantics in float32; sums of products are made in another order than a reference's. The
-// result of each quantised layer in integers is within one step of what the floats give.
+// result of each quantised layer in integers is within one step of what the floats give for the same input.
 class Session {
  public:
   // Nodes whose inputs are all known are computed now. Errors: those of ReadOnnx; InvalidArgument, naming the
   // node, for an operation that is not known or that does not take its inputs, and for more than
-  // kMostProducts; ResourceExhausted if the memory does not suffice, before it is allocated.
+  // kMostProducts; FailedPrecondition, if strict, naming a node and why; ResourceExhausted if the memory does
+  // not suffice, before it is allocated.
   static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view file,
                                                        const SessionOptions& options = {});
 
@@ -69,6 +81,7 @@ class Session {
   // Those that a run computes, or that its layers stand for, in the graph's order.
   const std::vector<NodeReport>& nodes() const { return reports_; }
   std::uint64_t memory_bytes() const;
+  const AcceleratorReport& accelerator() const { return accelerator_; }
 
   // Computes the outputs. Errors: InvalidArgument for other inputs than inputs() says, and for values that a
   // node cannot take, naming it.
@@ -95,6 +108,11 @@ class Session {
   void ReportNodes();
   // Puts layers in the place of nodes.
   absl::Status TakeLayers();
+  absl::Status CheckStrict() const;
+  absl::Status PrepareSection(const FoundLayers& found, const Part& part, DividedSection divided, Step& step);
+  // What the plan says of nodes that a layer stands for.
+  void ReportLayer(const FoundLayer& layer, const SectionTarget& target, const std::string& why_not,
+                   std::uint64_t cycles);
   void DropConstants();
   absl::StatusOr<NodeContext> ContextOf(const Node& node, const Operation& operation) const;
   absl::Status CountProducts(const Step& step);
@@ -111,6 +129,10 @@ class Session {
   std::vector<std::byte*> data_;  // of each value that is no constant; an input's: the caller's
   std::vector<Step> steps_;
   std::vector<NodeReport> reports_;
+  std::vector<int> report_of_;        // of each node of the graph; kAbsent: none
+  std::vector<bool> covered_;         // of each node of the graph: layers stand for it
+  std::vector<std::string> why_not_;  // of each layer that was found: on the accelerator
+  AcceleratorReport accelerator_;
   std::uint64_t constant_bytes_ = 0;
   std::uint64_t section_bytes_ = 0;
   std::int64_t products_ = 0;

@@ -1,5 +1,6 @@
 """Messages of protobuf that fuzzing starts from."""
 
+import math
 import struct
 
 from seed_bytes import GROUPS, LONG, MAX_BYTES, field, fill, gather, many, numbered, varint
@@ -110,7 +111,7 @@ def onnx_value(name, shape, kind=1):
 
 
 def onnx_tensor(name, shape, values, kind=1):
-    raw = struct.pack(f"<{len(values)}{'f' if kind == 1 else 'q'}", *values)
+    raw = struct.pack(f"<{len(values)}{ {1: 'f', 2: 'B', 3: 'b', 6: 'i', 7: 'q'}[kind]}", *values)
     return b"".join(onnx_integer(1, size) for size in shape) + onnx_integer(2, kind) + field(8, name) + field(9, raw)
 
 
@@ -125,10 +126,45 @@ def onnx_model(operation, shape, constants=(), outputs=(b"y",), **attributes):
     names = [b"c%d" % number for number, _ in enumerate(constants)]
     node = field(1, b"x") + b"".join(field(1, name) for name in names) + b"".join(field(2, name) for name in outputs) + field(4, operation)
     node += b"".join(field(5, onnx_attribute(name.encode(), value)) for name, value in attributes.items())
-    graph = field(1, node) + field(11, onnx_value(b"x", shape))
-    graph += b"".join(field(5, onnx_tensor(name, *constant)) for name, constant in zip(names, constants))
-    graph += b"".join(field(12, onnx_value(name, ())) for name in outputs)
+    tensors = b"".join(field(5, onnx_tensor(name, *constant)) for name, constant in zip(names, constants))
+    return onnx_graph(field(1, node), shape, tensors, outputs)
+
+
+def onnx_graph(nodes, shape, tensors, outputs):
+    graph = nodes + field(11, onnx_value(b"x", shape)) + tensors + b"".join(field(12, onnx_value(name, ())) for name in outputs)
     return onnx_integer(1, 8) + field(7, graph) + field(8, onnx_integer(2, 13))
+
+
+def onnx_chain(shape, tensors, *nodes):
+    """Nodes (operation, inputs, output, attributes); tensors (name, shape, values, type). The last node gives y."""
+    def written(operation, inputs, output, attributes):
+        return (b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, operation) +
+                b"".join(field(5, onnx_attribute(name.encode(), value)) for name, value in attributes.items()))
+    return onnx_graph(b"".join(field(1, written(*node)) for node in nodes), shape,
+                      b"".join(field(5, onnx_tensor(*tensor)) for tensor in tensors), (b"y",))
+
+
+def onnx_quantised(operation, weights, **attributes):
+    """x, quantised, through an operation with int8 weights and a sum with itself, and back."""
+    tensors = [(b"s", (), [0.05], 1), (b"z", (), [100], 2), (b"w", weights, [i % 255 - 127 for i in range(math.prod(weights))], 3),
+               (b"ws", (weights[0],), [0.01] * weights[0], 1), (b"b", (weights[0],), [7] * weights[0], 6)]
+    return onnx_chain(
+        (1, 4, 5, 5) if len(weights) > 2 else (2, 4), tensors,
+        (b"QuantizeLinear", (b"x", b"s", b"z"), b"xq", {}), (b"DequantizeLinear", (b"xq", b"s", b"z"), b"xf", {}),
+        (b"DequantizeLinear", (b"w", b"ws"), b"wf", {"axis": 0}), (b"DequantizeLinear", (b"b", b"ws"), b"bf", {"axis": 0}),
+        (operation, (b"xf", b"wf", b"bf"), b"c", attributes), (b"Relu", (b"c",), b"r", {}),
+        (b"QuantizeLinear", (b"r", b"s", b"z"), b"q", {}), (b"DequantizeLinear", (b"q", b"s", b"z"), b"f", {}),
+        (b"Add", (b"f", b"f"), b"a", {}), (b"QuantizeLinear", (b"a", b"s", b"z"), b"aq", {}),
+        (b"DequantizeLinear", (b"aq", b"s", b"z"), b"y", {}))
+
+
+def onnx_normed():
+    """A convolution with its batch norm and a pool, in floats."""
+    channels = [(name, (2,), [1.0, 2.0], 1) for name in (b"g", b"b", b"m", b"v")]
+    return onnx_chain(
+        (1, 3, 6, 6), [(b"w", (2, 3, 3, 3), [0.1] * 54, 1), *channels],
+        (b"Conv", (b"x", b"w"), b"c", {"pads": [1, 1, 1, 1]}), (b"BatchNormalization", (b"c", b"g", b"b", b"m", b"v"), b"n", {}),
+        (b"Relu", (b"n",), b"r", {}), (b"MaxPool", (b"r",), b"p", {"kernel_shape": [2, 2]}), (b"Flatten", (b"p",), b"y", {}))
 
 
 def graphs():
@@ -154,5 +190,9 @@ def graphs():
         "valid_argmax": onnx_model(b"ArgMax", (2, 3), axis=1),
         "valid_quantise": onnx_model(b"QuantizeLinear", (2, 3), [((3,), [0.5, 1.0, 2.0], 1)], axis=1),
         "valid_cast": onnx_model(b"Cast", (2, 3), to=3),
+        "valid_quantised_conv": onnx_quantised(b"Conv", (4, 4, 3, 3), pads=[1, 1, 1, 1]),
+        "valid_quantised_depthwise": onnx_quantised(b"Conv", (4, 1, 3, 3), group=4),
+        "valid_quantised_gemm": onnx_quantised(b"Gemm", (4, 4), transB=1),
+        "valid_batch_norm": onnx_normed(),
         "valid_pow": onnx_model(b"Pow", (2, 3), [((3,), [1.0, 2.0, 0.5], 1)]),
     }

@@ -13,13 +13,15 @@
 #include <utility>
 
 #include "core/graph/operation.h"
+#include "core/graph/quantised/graph_lookup.h"
+#include "core/graph/quantised/layer_factors.h"
 #include "core/graph/window.h"
 #include "core/status/macros.h"
 
 namespace tributary::graph {
 namespace {
 
-constexpr std::size_t kNoNode = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoNode = GraphLookup::kNoNode;
 constexpr int kMostNested = 16;  // moves, pools and sums without a QuantizeLinear between them
 constexpr std::string_view kMoves[] = {"Reshape",   "Flatten",  "Squeeze", "Unsqueeze",
                                        "Transpose", "Identity", "Dropout"};
@@ -33,32 +35,21 @@ absl::Status Unfit(std::string reason) { return absl::InvalidArgumentError(std::
 // What a node sums, before it is known which integers its result becomes.
 struct SumsFound {
   QuantisedLayer layer;
-  std::vector<double> units;       // the real that a sum of 1 stands for; of each channel, or one
-  std::vector<double> real_bias;   // of each channel; empty: none
+  LayerReals reals;
   std::vector<std::size_t> nodes;  // the first gives the sums
 };
 
 class LayerFinder {
  public:
   LayerFinder(const Graph& graph, const std::deque<Spec>& specs)
-      : graph_(graph),
-        specs_(specs),
-        producers_(graph.values.size(), kNoNode),
-        readers_(graph.values.size()),
-        is_output_(graph.values.size()) {
+      : graph_(graph), specs_(specs), lookup_(graph, specs) {
     found_.reasons.resize(graph.nodes.size());
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const int value : graph.nodes[n].outputs) producers_[Size(value)] = n;
-      for (const int value : graph.nodes[n].inputs) {
-        if (value != kAbsent) ++readers_[Size(value)];
-      }
-    }
-    for (const int value : graph.outputs) is_output_[Size(value)] = true;
   }
 
   FoundLayers Find() && {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (graph_.nodes[n].operation != "QuantizeLinear" || IsConstant(graph_.nodes[n].outputs[0])) continue;
+      if (graph_.nodes[n].operation != "QuantizeLinear" || lookup_.IsConstant(graph_.nodes[n].outputs[0]))
+        continue;
       at_ = n;
       absl::StatusOr<FoundLayer> layer = LayerEndingWith(n);
       if (!layer.ok()) {
@@ -71,39 +62,6 @@ class LayerFinder {
   }
 
  private:
-  const Array* ConstantAt(int value) const {
-    const std::vector<Array>& constant = graph_.values[Size(value)].constant;
-    return constant.empty() ? nullptr : &constant[0];
-  }
-  bool IsConstant(int value) const { return ConstantAt(value) != nullptr; }
-  std::size_t ProducerOf(int value) const { return producers_[Size(value)]; }
-
-  NodeContext ContextFor(const Node& node) const {
-    NodeContext context{.node = &node, .inputs = {}, .constants = {}};
-    for (const int value : node.inputs) {
-      context.inputs.push_back(value == kAbsent ? nullptr : &specs_[Size(value)]);
-      context.constants.push_back(value == kAbsent ? nullptr : ConstantAt(value));
-    }
-    return context;
-  }
-
-  // What a QuantizeLinear or DequantizeLinear says for the whole tensor.
-  absl::StatusOr<Quantisation> QuantisationOf(const Node& node, ElementType type) const {
-    const Array* const scale = ConstantAt(node.inputs[1]);
-    const Array* const zero =
-        node.inputs.size() > 2 && node.inputs[2] != kAbsent ? ConstantAt(node.inputs[2]) : nullptr;
-    if (scale == nullptr || (zero == nullptr && node.inputs.size() > 2)) {
-      return Unfit("a scale or zero point is not constant");
-    }
-    if (scale->spec.elements() != 1) return Unfit("values between layers have a scale for each channel");
-    Quantisation quantisation{.type = type, .scale = scale->As<float>()[0], .zero_point = 0};
-    if (zero != nullptr) {
-      quantisation.zero_point =
-          type == ElementType::kInt8 ? zero->As<std::int8_t>()[0] : zero->As<std::uint8_t>()[0];
-    }
-    return quantisation;
-  }
-
   // `place`: of the integers; `value`: the graph's, whose name and shape they have.
   absl::Status KeepTensor(int place, int value, const Quantisation& quantisation) {
     const Shape& shape = specs_[Size(value)].shape;
@@ -118,14 +76,14 @@ class LayerFinder {
 
   // The tensor of integers behind a float value. A pool or a move on the way becomes a layer.
   absl::StatusOr<int> OperandOf(int value, std::vector<std::size_t>& nodes) {
-    const std::size_t producer = ProducerOf(value);
-    if (producer == kNoNode || IsConstant(value)) return Unfit("an operand is not quantised");
+    const std::size_t producer = lookup_.ProducerOf(value);
+    if (producer == kNoNode || lookup_.IsConstant(value)) return Unfit("an operand is not quantised");
     const Node& node = graph_.nodes[producer];
     if (node.operation == "DequantizeLinear") {
       const int integers = node.inputs[0];
       const ElementType type = specs_[Size(integers)].type;
       if (type == ElementType::kInt32) return Unfit("an operand is int32");
-      ASSIGN_OR_RETURN(const Quantisation quantisation, QuantisationOf(node, type));
+      ASSIGN_OR_RETURN(const Quantisation quantisation, lookup_.QuantisationOf(node, type));
       RETURN_IF_ERROR(KeepTensor(integers, integers, quantisation));
       if (found_.tensors.at(integers).quantisation != quantisation) {
         return Unfit("the same integers are read with two scales");
@@ -140,9 +98,9 @@ class LayerFinder {
     const Quantisation quantisation = found_.tensors.at(sums.layer.input).quantisation;
     const int integers = static_cast<int>(graph_.values.size() + implied_.size());
     RETURN_IF_ERROR(KeepTensor(integers, value, quantisation));
-    implied_[value] = integers;
     ASSIGN_OR_RETURN(FoundLayer layer,
                      Finished(std::move(sums), integers, {quantisation.lowest(), quantisation.highest()}));
+    implied_[value] = integers;
     layer.implied = true;
     found_.layers.push_back(std::move(layer));
     return integers;
@@ -155,7 +113,8 @@ class LayerFinder {
   absl::StatusOr<FoundLayer> LayerEndingWith(std::size_t end) {
     const Node& node = graph_.nodes[end];
     const int output = node.outputs[0];
-    ASSIGN_OR_RETURN(const Quantisation quantisation, QuantisationOf(node, specs_[Size(output)].type));
+    ASSIGN_OR_RETURN(const Quantisation quantisation,
+                     lookup_.QuantisationOf(node, specs_[Size(output)].type));
     RETURN_IF_ERROR(KeepTensor(output, output, quantisation));
     Clamp clamp{quantisation.lowest(), quantisation.highest()};
     std::vector<std::size_t> nodes = {end};
@@ -166,28 +125,22 @@ class LayerFinder {
     return Finished(std::move(sums), output, clamp);
   }
 
-  // The one reader of a value inside of a layer.
-  absl::Status ExpectOnlyReader(int value) const {
-    if (readers_[Size(value)] == 1 && !is_output_[Size(value)]) return absl::OkStatus();
-    return Unfit("a float value inside of the layer is read elsewhere, too");
-  }
-
   // Narrows `clamp` by Relu and Clip; the value that goes into the first of them.
   absl::StatusOr<int> BehindActivations(int value, const Quantisation& output, Clamp& clamp,
                                         std::vector<std::size_t>& nodes) {
     for (;;) {
-      const std::size_t producer = ProducerOf(value);
+      const std::size_t producer = lookup_.ProducerOf(value);
       if (producer == kNoNode) return Unfit("its input comes from outside as float32");
       const Node& node = graph_.nodes[producer];
       if (node.operation != "Relu" && node.operation != "Clip") return value;
       at_ = producer;
-      RETURN_IF_ERROR(ExpectOnlyReader(value));
+      RETURN_IF_ERROR(lookup_.ExpectOnlyReader(value));
       double least = 0, most = std::numeric_limits<double>::infinity();
       if (node.operation == "Clip") {
         least = -most;
         for (const auto& [input, bound] : {std::pair(std::size_t{1}, &least), {std::size_t{2}, &most}}) {
           if (node.inputs.size() <= input || node.inputs[input] == kAbsent) continue;
-          const Array* const constant = ConstantAt(node.inputs[input]);
+          const Array* const constant = lookup_.ConstantAt(node.inputs[input]);
           if (constant == nullptr) return Unfit("a bound is not constant");
           *bound = constant->As<float>()[0];
           if (std::isnan(*bound)) return Unfit("a bound is not a number");
@@ -217,9 +170,9 @@ class LayerFinder {
   }
 
   absl::StatusOr<SumsFound> SumsOfNode(int value) {
-    const std::size_t producer = ProducerOf(value);
+    const std::size_t producer = lookup_.ProducerOf(value);
     if (producer == kNoNode) return Unfit("its input comes from outside as float32");
-    if (IsConstant(value)) return Unfit("it is constant");
+    if (lookup_.IsConstant(value)) return Unfit("it is constant");
     const Node& node = graph_.nodes[producer];
     at_ = producer;
     SumsFound sums;
@@ -247,67 +200,34 @@ class LayerFinder {
 
   absl::Status ReadOperand(int value, SumsFound& sums) {
     ASSIGN_OR_RETURN(sums.layer.input, OperandOf(value, sums.nodes));
-    sums.units = {found_.tensors.at(sums.layer.input).quantisation.scale};
+    sums.reals.units = {found_.tensors.at(sums.layer.input).quantisation.scale};
     return absl::OkStatus();
   }
 
-  // The int8 weights behind a folded DequantizeLinear, in the order that the layer has. `axis`: of the
-  // channels out.
-  struct Weights {
-    const Array* integers;
-    std::vector<double> scales;  // of each channel out, or one
-  };
-  absl::StatusOr<Weights> WeightsOf(int value, std::int64_t axis) const {
-    const std::size_t producer = ProducerOf(value);
-    if (!IsConstant(value)) return Unfit("the weights are not constant");
-    if (producer == kNoNode || graph_.nodes[producer].operation != "DequantizeLinear") {
-      return Unfit("the weights are not quantised");
-    }
-    const Node& node = graph_.nodes[producer];
-    Weights weights{ConstantAt(node.inputs[0]), {}};
-    if (weights.integers == nullptr || weights.integers->spec.type != ElementType::kInt8) {
-      return Unfit("the weights are not int8");
-    }
-    const Array* const scales = ConstantAt(node.inputs[1]);
-    const Array* const zeros =
-        node.inputs.size() > 2 && node.inputs[2] != kAbsent ? ConstantAt(node.inputs[2]) : nullptr;
-    if (zeros != nullptr &&
-        std::ranges::any_of(zeros->As<std::int8_t>(), [](int zero) { return zero != 0; })) {
-      return Unfit("the weights have zero points other than 0");
-    }
-    for (const float scale : scales->As<float>()) weights.scales.push_back(scale);
-    ASSIGN_OR_RETURN(const std::int64_t given, node.attributes.Integer("axis", 1));
-    const std::int64_t rank = weights.integers->spec.rank();
-    if (weights.scales.size() > 1 && (given < 0 ? given + rank : given) != axis) {
-      return Unfit("the weights have scales along an axis other than the channels out");
-    }
-    return weights;
-  }
-
-  void SetUnits(const Weights& weights, SumsFound& sums) {
-    const double input = sums.units[0];
-    sums.units.clear();
-    for (const double scale : weights.scales) sums.units.push_back(input * scale);
+  void SetUnits(const IntegerWeights& weights, SumsFound& sums) {
+    const double input = sums.reals.units[0];
+    sums.reals.units.clear();
+    for (const double scale : weights.scales) sums.reals.units.push_back(input * scale);
   }
 
   absl::Status ReadBias(int value, std::size_t channels, double beta, SumsFound& sums) {
-    const Array* const constant = ConstantAt(value);
+    const Array* const constant = lookup_.ConstantAt(value);
     if (constant == nullptr) return Unfit("the bias is not constant");
     const std::span<const float> values = constant->As<float>();
     if (values.size() != 1 && values.size() != channels) return Unfit("the bias is not one of channels");
-    if (sums.real_bias.empty()) sums.real_bias.resize(channels);
+    if (sums.reals.bias.empty()) sums.reals.bias.resize(channels);
     for (std::size_t c = 0; c < channels; ++c) {
-      sums.real_bias[c] += beta * static_cast<double>(values[values.size() == 1 ? 0 : c]);
+      sums.reals.bias[c] += beta * static_cast<double>(values[values.size() == 1 ? 0 : c]);
     }
     return absl::OkStatus();
   }
 
   absl::Status ReadConvolution(const Node& node, SumsFound& sums) {
     RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    ASSIGN_OR_RETURN(const Weights weights, WeightsOf(node.inputs[1], 0));
+    ASSIGN_OR_RETURN(const IntegerWeights weights, lookup_.WeightsOf(node.inputs[1], 0));
     const Shape& shape = weights.integers->spec.shape;
     if (shape.size() > 4) return Unfit("the window has three dimensions");
-    ASSIGN_OR_RETURN(sums.layer.window, WindowOf(ContextFor(node), {shape.begin() + 2, shape.end()}));
+    ASSIGN_OR_RETURN(sums.layer.window, WindowOf(lookup_.ContextFor(node), {shape.begin() + 2, shape.end()}));
     MakePlane(sums.layer.window);
     ASSIGN_OR_RETURN(sums.layer.groups, node.attributes.Integer("group", 1));
     sums.layer.kind = LayerKind::kConvolution;
@@ -334,7 +254,8 @@ class LayerFinder {
       return Unfit("only products of two matrices are computed in integers");
     }
     RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    ASSIGN_OR_RETURN(const Weights weights, WeightsOf(node.inputs[1], b_transposed != 0 ? 0 : 1));
+    ASSIGN_OR_RETURN(const IntegerWeights weights,
+                     lookup_.WeightsOf(node.inputs[1], b_transposed != 0 ? 0 : 1));
     const Shape& shape = weights.integers->spec.shape;
     const std::size_t inputs = Size(shape[b_transposed != 0 ? 1 : 0]),
                       outputs = Size(shape[b_transposed != 0 ? 0 : 1]);
@@ -355,7 +276,7 @@ class LayerFinder {
     }
     sums.layer.bias.resize(outputs);
     SetUnits(weights, sums);
-    for (double& unit : sums.units) unit *= alpha;
+    for (double& unit : sums.reals.units) unit *= alpha;
     if (gemm && node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
       const Shape& c = specs_[Size(node.inputs[2])].shape;
       if (c.size() == 2 && c[0] != 1) return Unfit("the bias is not one of channels");
@@ -391,7 +312,7 @@ class LayerFinder {
     } else {
       ASSIGN_OR_RETURN(const Integers size, node.attributes.Integers("kernel_shape", {}));
       ASSIGN_OR_RETURN(const std::int64_t ceiling, node.attributes.Integer("ceil_mode", 0));
-      ASSIGN_OR_RETURN(window, WindowOf(ContextFor(node), size, ceiling != 0));
+      ASSIGN_OR_RETURN(window, WindowOf(lookup_.ContextFor(node), size, ceiling != 0));
       MakePlane(window);
     }
     for (std::size_t d = 0; d < 2; ++d) {
@@ -409,7 +330,7 @@ class LayerFinder {
         return Unfit("windows at the edge have another divisor");
       }
     }
-    sums.units[0] /= static_cast<double>(window.taps());
+    sums.reals.units[0] /= static_cast<double>(window.taps());
     return absl::OkStatus();
   }
 
@@ -429,7 +350,7 @@ class LayerFinder {
     absl::Status refusal = Unfit("no operand is quantised");
     for (const int side : {0, 1}) {
       const int here = node.inputs[Size(side)], there = node.inputs[Size(1 - side)];
-      if (IsConstant(there)) return WithConstant(here, there, add);
+      if (lookup_.IsConstant(there)) return WithConstant(here, there, add);
       if (specs_[Size(here)].shape != specs_[Size(there)].shape)
         return Unfit("an operand is repeated to fit");
       std::vector<std::size_t> nodes;
@@ -447,7 +368,7 @@ class LayerFinder {
       } else {
         sums = other;
       }
-      RETURN_IF_ERROR(ExpectOnlyReader(here));
+      RETURN_IF_ERROR(lookup_.ExpectOnlyReader(here));
       ASSIGN_OR_RETURN(SumsFound inner, SumsOf(here));
       at_ = add;
       if (inner.layer.residual != kAbsent) return Unfit("three operands are added");
@@ -462,7 +383,7 @@ class LayerFinder {
   }
 
   absl::StatusOr<SumsFound> WithConstant(int value, int constant, std::size_t add) {
-    RETURN_IF_ERROR(ExpectOnlyReader(value));
+    RETURN_IF_ERROR(lookup_.ExpectOnlyReader(value));
     ASSIGN_OR_RETURN(SumsFound sums, SumsOf(value));
     at_ = add;
     if (sums.layer.kind != LayerKind::kConvolution || sums.layer.residual != kAbsent) {
@@ -498,46 +419,15 @@ class LayerFinder {
       }
       return FoundLayer{std::move(layer), std::move(sums.nodes)};
     }
-    const std::int64_t reach = std::max(from.highest() - from.zero_point, from.zero_point - from.lowest());
     const double residual_unit =
         layer.residual == kAbsent ? 0 : found_.tensors.at(layer.residual).quantisation.scale;
-    const std::size_t channels = std::max(sums.units.size(), std::max<std::size_t>(layer.bias.size(), 1));
-    const std::size_t each = channels == 0 ? 0 : layer.weights.size() / channels;
-    for (std::size_t c = 0; c < channels; ++c) {
-      const double unit = sums.units[sums.units.size() == 1 ? 0 : c];
-      std::int64_t most = layer.kind == LayerKind::kAveragePool ? layer.window.taps() * reach : reach;
-      if (layer.kind == LayerKind::kConvolution) {
-        most = 0;
-        for (std::size_t i = 0; i < each; ++i) most += std::abs(layer.weights[c * each + i]) * reach;
-        if (!sums.real_bias.empty()) {
-          const double bias = std::nearbyint(sums.real_bias[c] / unit);
-          if (!(std::abs(bias) < static_cast<double>(kMostSum))) return Unfit("a bias is too large");
-          layer.bias[c] = static_cast<std::int32_t>(bias);
-          most += std::abs(layer.bias[c]);
-        }
-      }
-      if (most >= kMostSum) return Unfit(fmt::format("its sums reach {}", most));
-      const double real = unit / to.quantisation.scale;
-      ASSIGN_OR_RETURN(const Factor factor, FactorOf(real));
-      // A bias between two steps of the sums moves the result by less than half a step.
-      if (!sums.real_bias.empty() && real > 1) return Unfit("the bias is finer than the sums");
-      const double residual = std::nearbyint(std::ldexp(residual_unit / to.quantisation.scale, factor.shift));
-      constexpr std::int64_t kMostResidual = 255;
-      const double scaled = static_cast<double>(most) * factor.mantissa + residual * kMostResidual;
-      if (!(scaled < static_cast<double>(kMostScaled)) || !(std::ldexp(scaled, -factor.shift) < 0x1p30)) {
-        return Unfit("the scales of its operands and its result are too far apart");
-      }
-      layer.factors.push_back(factor);
-      if (layer.residual != kAbsent) layer.residual_mantissas.push_back(static_cast<std::int64_t>(residual));
-    }
+    RETURN_IF_ERROR(SetFactors(sums.reals, from, to.quantisation, residual_unit, layer));
     return FoundLayer{std::move(layer), std::move(sums.nodes)};
   }
 
   const Graph& graph_;
   const std::deque<Spec>& specs_;
-  std::vector<std::size_t> producers_;
-  std::vector<int> readers_;  // of each value
-  std::vector<bool> is_output_;
+  const GraphLookup lookup_;
   std::size_t at_ = 0;          // the node that is looked at, which a refusal names
   std::map<int, int> implied_;  // of a float value, the tensor that OperandOf made for it
   int depth_ = 0;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +14,12 @@
 #include "core/graph/quantised/quantised_layer.h"
 
 namespace tributary::graph {
+
+// Clock cycles of a run, where they are counted.
+struct SectionCycles {
+  std::vector<std::uint64_t> layers = {};  // in the section's order; 0: done along with another layer
+  std::uint64_t transfers = 0;             // of inputs and outputs
+};
 
 // A section that is ready to run. One thread at a time.
 class SectionRunner {
@@ -22,6 +29,7 @@ class SectionRunner {
   // Arrays in ONNX's order of elements, one for each of the section's inputs and outputs.
   virtual absl::Status Run(std::span<const View> inputs, std::span<const View> outputs) = 0;
   virtual std::uint64_t memory_bytes() const = 0;
+  virtual SectionCycles cycles() const { return {}; }
 };
 
 // Outlives the sections that it prepared.
@@ -29,11 +37,13 @@ class SectionTarget {
  public:
   virtual ~SectionTarget() = default;
 
-  virtual std::string_view name() const = 0;  // as a plan shows it: "processor"
+  virtual std::string_view name() const = 0;                      // as a plan shows it: "processor"
+  virtual std::uint64_t products_per_cycle() const { return 0; }  // at most; 0: not counted
   // Why it does not compute the layer, which reads and gives these; empty if it does.
   virtual std::string WhyNot(const QuantisedLayer& layer, const QuantisedTensor& input,
                              const QuantisedTensor& output) const = 0;
-  // Errors: ResourceExhausted, before anything is allocated, if more than `memory_bytes` are needed.
+  // Errors: ResourceExhausted, before anything is allocated, if more than `memory_bytes` or the target's own
+  // memory are needed; those of the target.
   virtual absl::StatusOr<std::unique_ptr<SectionRunner>> Prepare(QuantisedSection section,
                                                                  std::uint64_t memory_bytes) const = 0;
 };

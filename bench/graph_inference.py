@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Networks of ONNX in floats and in int8 against PyTorch eager in float32: one image, one thread, alternating in one run.
+
+Usage: graph_inference.py BINARY_DIRECTORY
+The baseline has the batch norms folded into its convolutions, as our graphs do. The networks have the shapes of ResNet-20 and
+MobileNetV2 at 3 × 32 × 32 (tests/graph/networks.py).
+"""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 25
+IMAGES = 20
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/graph"))
+
+
+def skip(reason):
+    print(json.dumps({"bench": "graph_inference", "skipped": reason}))
+    sys.exit(0)
+
+
+try:
+    import torch
+except ImportError:
+    skip("PyTorch is not installed (python3-torch)")
+import networks  # noqa: E402  (it needs python3-onnx, and says so)
+import numpy as np  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
+
+class Eager(torch.nn.Module):
+    """The graph's nodes as PyTorch's functions, one call for each."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.steps = []
+        tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in model.graph.initializer}
+        renamed = {}
+        for node in model.graph.node:
+            inputs = [renamed.get(value, value) for value in node.input]
+            attributes = {attribute.name: attribute for attribute in node.attribute}
+            if node.op_type == "Conv":
+                weights = tensors[inputs[1]]
+                self.steps.append(["Conv", inputs[0], node.output[0], weights, torch.zeros(len(weights)),
+                                   list(attributes["strides"].ints), list(attributes["pads"].ints)[:2], attributes["group"].i])
+            elif node.op_type == "BatchNormalization":
+                gamma, beta, mean, variance = (tensors[value] for value in inputs[1:])
+                slope = gamma / torch.sqrt(variance + 1e-5)
+                step = self.steps[-1]
+                step[3] = (step[3] * slope.reshape(-1, 1, 1, 1)).contiguous()
+                step[4] = beta - mean * slope
+                renamed[node.output[0]] = inputs[0]
+            elif node.op_type == "Gemm":
+                self.steps.append(["Gemm", inputs[0], node.output[0], tensors[inputs[1]], tensors[inputs[2]]])
+            else:
+                self.steps.append([node.op_type, inputs[0], node.output[0], *inputs[1:]])
+
+    def forward(self, image):
+        functional, values = torch.nn.functional, {"image": image}
+        for operation, source, result, *rest in self.steps:
+            x = values[source]
+            if operation == "Conv":
+                weights, bias, stride, padding, groups = rest
+                x = functional.conv2d(x, weights, bias, stride, padding, 1, groups)
+            elif operation == "Relu":
+                x = functional.relu(x)
+            elif operation == "Clip":
+                x = functional.relu6(x)
+            elif operation == "Add":
+                x = x + values[rest[0]]
+            elif operation == "GlobalAveragePool":
+                x = functional.adaptive_avg_pool2d(x, 1)
+            elif operation == "Flatten":
+                x = torch.flatten(x, 1)
+            elif operation == "Gemm":
+                x = functional.linear(x, *rest)
+            else:
+                raise ValueError(operation)
+            values[result] = x
+        return x
+
+
+def baseline(model, images):
+    torch.set_num_threads(1)
+    network = Eager(model).eval()
+    inputs = torch.from_numpy(images)
+
+    def microseconds():
+        with torch.no_grad():
+            start = time.perf_counter()
+            for i in range(IMAGES):
+                network(inputs[i % len(inputs)][None])
+            return (time.perf_counter() - start) / IMAGES * 1e6
+
+    microseconds()
+    return microseconds
+
+
+def candidate(directory, model, images, form):
+    server = subprocess.Popen([os.path.join(directory, "graph_inference_bench"), model, images, "--serve", form],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def microseconds():
+        print(IMAGES, file=server.stdin, flush=True)
+        return float(server.stdout.readline())
+
+    microseconds()
+    return microseconds
+
+
+def measure(directory, name, folder):
+    model = networks.NETWORKS[name]()
+    images = networks.images(32, 2)
+    paths = os.path.join(folder, f"{name}.onnx"), os.path.join(folder, "images.npy")
+    pathlib.Path(paths[0]).write_bytes(model.SerializeToString())
+    np.save(paths[1], images)
+    run_baseline = baseline(model, images)
+    candidates = {form: candidate(directory, *paths, form) for form in ("float", "quantised-in-floats", "int8")}
+    reference, times = [], {form: [] for form in candidates}
+    for _ in range(ROUNDS):
+        reference.append(run_baseline())
+        for form, run in candidates.items():
+            times[form].append(run())
+    result = {"baseline_us": round(statistics.median(reference), 1)}
+    for form, mine in times.items():
+        result[form] = {"us": round(statistics.median(mine), 1),
+                        "median_ratio": round(statistics.median(r / m for r, m in zip(reference, mine)), 2)}
+    return result
+
+
+def main():
+    result = {"bench": "graph_inference", "batch": 1, "threads": 1, "baseline": f"PyTorch {torch.__version__} eager float32"}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in networks.NETWORKS:
+            result[name] = measure(sys.argv[1], name, folder)
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
