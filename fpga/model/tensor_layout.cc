@@ -165,6 +165,36 @@ absl::Status TensorProgramBuilder::Pool(TensorCommand command, std::span<const T
 
 void TensorProgramBuilder::End() { Append({.opcode = TensorOpcode::kEnd}); }
 
+KeptTensorProgram KeepTensorWeights(std::span<const std::uint64_t> program, const TensorUnitSize& size) {
+  KeptTensorProgram result;
+  const auto append = [](std::vector<std::uint64_t>& to, std::span<const std::uint64_t> words) {
+    to.insert(to.end(), words.begin(), words.end());
+  };
+  for (std::size_t at = 0; at < program.size();) {
+    TensorCommand command = DecodeTensorCommand(program.subspan(at).first<kTensorCommandWords>());
+    const std::uint64_t following = TensorFollowingWords(command, size);
+    const auto weights = program.subspan(at + kTensorCommandWords, following);
+    const bool keeps = following > 0 && result.kept_words + following <= size.kept;
+    if (keeps) {
+      const TensorCommand keep = {.opcode = TensorOpcode::kKeep,
+                                  .input_plane = static_cast<std::uint32_t>(following),
+                                  .kept_address = result.kept_words};
+      append(result.first, EncodeTensorCommand(keep));
+      append(result.first, weights);
+      command.flags |= kTensorKept;
+      command.kept_address = result.kept_words;
+      result.kept_words += static_cast<std::uint32_t>(following);
+    }
+    for (std::vector<std::uint64_t>* part : {&result.first, &result.later}) {
+      append(*part, EncodeTensorCommand(command));
+      if (!keeps) append(*part, weights);
+    }
+    at += kTensorCommandWords + following;
+    if (command.opcode == TensorOpcode::kEnd) break;
+  }
+  return result;
+}
+
 std::vector<std::uint64_t> PackTensor(std::span<const std::int8_t> values, std::uint32_t channels,
                                       const TensorUnitSize& size, std::int8_t fill) {
   const std::size_t pixels = channels == 0 ? 0 : values.size() / channels;

@@ -70,6 +70,16 @@ class TensorProgramBuilder {
   std::uint32_t commands_ = 0;
 };
 
+// A program of two parts. `first` keeps the weights of as many commands as the memory has room for and runs
+// them; `later` gives the same results without them, and reads only what was not kept from the device's
+// memory. It needs `first` to have run before, and no other program that keeps weights since.
+struct KeptTensorProgram {
+  std::vector<std::uint64_t> first, later;
+  std::uint32_t kept_words = 0;
+};
+// `program` passes CheckTensorProgram and keeps nothing itself.
+KeptTensorProgram KeepTensorWeights(std::span<const std::uint64_t> program, const TensorUnitSize& size);
+
 inline std::uint32_t TensorBlocks(std::uint32_t channels, const TensorUnitSize& size) {
   return (channels + size.lanes - 1) / size.lanes;
 }

@@ -57,6 +57,7 @@ void VisitFields(Command& c, Visitor& visit) {
   visit(c.pad_value), visit(c.output.zero), visit(c.output.low), visit(c.output.high);
   visit(c.output.residual_zero), visit(c.output.sum_zero), visit(c.output.sum_low), visit(c.output.sum_high);
   visit(c.output.own_multiplier), visit(c.output.residual_multiplier);
+  visit(c.kept_address);
 }
 
 constexpr bool Within(std::uint32_t value, std::uint32_t low, std::uint32_t high) {
@@ -64,11 +65,12 @@ constexpr bool Within(std::uint32_t value, std::uint32_t low, std::uint32_t high
 }
 
 bool Transfers(TensorOpcode opcode) {
-  return opcode == TensorOpcode::kLoad || opcode == TensorOpcode::kStore;
+  return opcode == TensorOpcode::kLoad || opcode == TensorOpcode::kStore || opcode == TensorOpcode::kKeep;
 }
 
 bool FieldsInRange(const TensorCommand& c, const TensorUnitSize& size) {
-  if (c.opcode > TensorOpcode::kSumPool || c.precision != TensorPrecision::kInt8) return false;
+  if (c.opcode > TensorOpcode::kKeep || c.precision != TensorPrecision::kInt8 || c.flags >= 2 * kTensorKept)
+    return false;
   if (c.opcode == TensorOpcode::kEnd || Transfers(c.opcode)) return true;
   const bool depthwise = c.opcode == TensorOpcode::kDepthwise;
   const bool convolve = c.opcode == TensorOpcode::kConvolve;
@@ -104,6 +106,9 @@ bool InActivations(std::uint64_t address, std::uint64_t blocks, std::uint64_t pl
 }
 
 bool TransferInRange(const TensorCommand& c, const TensorUnitSize& size, const TensorBuffers& buffers) {
+  if (c.opcode == TensorOpcode::kKeep) {
+    return c.input_plane > 0 && std::uint64_t{c.kept_address} + c.input_plane <= size.kept;
+  }
   const bool load = c.opcode == TensorOpcode::kLoad;
   const std::uint64_t on_chip = load ? c.output_address : c.input_address;
   const std::uint64_t in_buffer = load ? c.input_address : c.output_address;
@@ -147,6 +152,9 @@ TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& si
   if (Transfers(c.opcode)) {
     return TransferInRange(c, size, buffers) ? TensorStatus::kOk : TensorStatus::kBadAddress;
   }
+  if ((c.flags & kTensorKept) != 0 && c.kept_address + TensorWeightWords(c, size) > size.kept) {
+    return TensorStatus::kBadAddress;
+  }
   const bool convolve = c.opcode == TensorOpcode::kConvolve;
   const std::uint64_t pixels = std::uint64_t{c.output_height} * c.output_width;
   if (convolve && pixels > size.pixels) return TensorStatus::kBadAddress;
@@ -169,12 +177,18 @@ TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& si
 }
 
 std::uint64_t TensorFollowingWords(const TensorCommand& c, const TensorUnitSize& size) {
+  if (c.opcode == TensorOpcode::kKeep) return c.input_plane;
+  return (c.flags & kTensorKept) != 0 ? 0 : TensorWeightWords(c, size);
+}
+
+std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& size) {
   const std::uint64_t n = size.lanes;
   std::uint64_t per_block = 0;
   switch (c.opcode) {
     case TensorOpcode::kEnd:
     case TensorOpcode::kLoad:
     case TensorOpcode::kStore:
+    case TensorOpcode::kKeep:
       return 0;
     case TensorOpcode::kConvolve:
       per_block = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width * (n * n / 8);
@@ -207,8 +221,9 @@ absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const Te
     const std::uint64_t following = TensorFollowingWords(command, size);
     if (program.size() - at < following) return fault(TensorStatus::kProgramEnds);
     const std::uint64_t channel_words = size.lanes;
-    const std::uint64_t blocks = following == 0 ? 0 : command.output_blocks;
-    const std::uint64_t weight_words = blocks == 0 ? 0 : following / blocks - channel_words;
+    const bool weights = following > 0 && command.opcode != TensorOpcode::kKeep;
+    const std::uint64_t blocks = weights ? command.output_blocks : 0;
+    const std::uint64_t weight_words = weights ? following / blocks - channel_words : 0;
     for (std::uint64_t block = 0; block < blocks; ++block) {
       for (const std::uint64_t word : program.subspan(at, weight_words)) {
         for (unsigned byte = 0; byte < 8; ++byte) {
@@ -217,6 +232,7 @@ absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const Te
       }
       at += weight_words + channel_words;
     }
+    if (!weights) at += following;
   }
 }
 

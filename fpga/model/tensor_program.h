@@ -25,6 +25,7 @@ struct TensorUnitSize {
   std::uint32_t activations = 1 << 14;  // vectors of the activation memory; a power of two, at most 2^16
   std::uint32_t pixels = 1024;          // accumulators per column: output pixels of one CONVOLVE
   std::uint32_t line = 512;             // columns of one DEPTHWISE, padding included
+  std::uint32_t kept = 8192;            // words of the memory for weights that stay; a power of two
 
   std::uint32_t vector_words() const { return lanes / 8; }
 };
@@ -37,6 +38,7 @@ enum class TensorOpcode : std::uint8_t {
   kDepthwise = 4,  // 3×3
   kMaxPool = 5,    // of any window; 1×1 rescales a tensor, or adds two
   kSumPool = 6,    // an average is a sum that the channel words scale
+  kKeep = 7,       // words of the program -> memory for weights that stay, over runs, too
 };
 
 enum class TensorPrecision : std::uint8_t { kInt8 = 0 };  // others are refused
@@ -46,6 +48,7 @@ enum TensorFlag : std::uint16_t {
   kTensorFlipSign = 1,    // LOAD, STORE: bit 7 of each byte is inverted, so that uint8 becomes int8 and back
   kTensorFromOutput = 2,  // LOAD: from the output buffer instead of the input buffer
   kTensorResidual = 4,    // CONVOLVE, pools: add a second tensor; see TensorOutput
+  kTensorKept = 8,        // CONVOLVE, DEPTHWISE, pools: weights and channel words lie at kept_address
 };
 
 inline constexpr std::uint32_t kTensorCommandWords = 8;
@@ -89,7 +92,8 @@ struct TensorCommand {
   std::uint16_t output_blocks = 0;  // the others go through their input in as many blocks
 
   std::uint32_t input_address = 0;  // LOAD: 64-bit words from the buffer's begin
-  std::uint32_t input_plane = 0;    // vectors from one block to the next; LOAD, STORE: vectors in all
+  std::uint32_t input_plane =
+      0;  // vectors from one block to the next; LOAD, STORE: vectors in all; KEEP: words
   std::uint16_t input_height = 0, input_width = 0;
   std::int16_t origin_y = 0, origin_x = 0;
   std::uint16_t output_height = 0, output_width = 0;  // of this strip
@@ -100,6 +104,7 @@ struct TensorCommand {
   std::uint32_t residual_plane = 0;
   std::int8_t pad_value = 0;
   TensorOutput output = {};
+  std::uint32_t kept_address = 0;  // words of the memory for weights that stay
 };
 
 // One per output channel, N per block, behind the weights of the block.
@@ -135,7 +140,9 @@ struct TensorBuffers {
 TensorStatus CheckTensorCommand(const TensorCommand& command, const TensorUnitSize& size,
                                 const TensorBuffers& buffers);
 
-// The words that follow a command: weights and channel words.
+// Weights and channel words of a command, wherever they lie, and the words that follow a command in the
+// program.
+std::uint64_t TensorWeightWords(const TensorCommand& command, const TensorUnitSize& size);
 std::uint64_t TensorFollowingWords(const TensorCommand& command, const TensorUnitSize& size);
 
 // InvalidArgument, with the index of the first command at fault and its status, for what would end a run

@@ -34,6 +34,9 @@ void TensorTiming::Add(const TensorCommand& c) {
   switch (c.opcode) {
     case TensorOpcode::kEnd:
       return;
+    case TensorOpcode::kKeep:
+      cycles_ += c.input_plane + 1;
+      return;
     case TensorOpcode::kLoad:
       cycles_ += kAnswer + std::uint64_t{c.input_plane} * size_.vector_words();
       return;

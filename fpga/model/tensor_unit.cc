@@ -53,7 +53,7 @@ std::int8_t TensorOutputOf(std::int32_t sum, const TensorChannel& channel, const
 }
 
 TensorUnit::TensorUnit(const TensorUnitSize& size)
-    : size_(size), activations_(std::size_t{size.activations} * size.lanes) {}
+    : size_(size), activations_(std::size_t{size.activations} * size.lanes), kept_(size.kept) {}
 
 TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<const std::uint64_t> input,
                           std::span<std::uint64_t> output) {
@@ -68,11 +68,21 @@ TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<cons
     if (status != TensorStatus::kOk) return end(status);
     const std::uint64_t words = TensorFollowingWords(command, size_);
     if (program.size() < words) return end(TensorStatus::kProgramEnds);
-    const auto following = program.first(words);
+    auto following = program.first(words);
     program = program.subspan(words);
+    if (command.opcode == TensorOpcode::kKeep) {
+      timing.Add(command);
+      std::ranges::copy(following, kept_.begin() + command.kept_address);
+      continue;
+    }
+    if (const std::uint64_t weights = TensorWeightWords(command, size_); weights != words) {
+      following = std::span<const std::uint64_t>(kept_).subspan(command.kept_address, weights);
+    }
     if (AnyBadWeight(command, size_, following)) return end(TensorStatus::kBadWeight);
     timing.Add(command);
     switch (command.opcode) {
+      case TensorOpcode::kKeep:
+        break;
       case TensorOpcode::kEnd:
         return end(TensorStatus::kOk);
       case TensorOpcode::kLoad:

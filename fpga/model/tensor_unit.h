@@ -15,7 +15,7 @@ struct TensorRun {
   std::uint64_t cycles = 0;   // TensorCycles of what was executed (tensor_timing.h)
 };
 
-// One unit with its activation memory, which keeps its contents from run to run. One thread at a time.
+// One unit with its memories, which keep their contents from run to run. One thread at a time.
 class TensorUnit {
  public:
   explicit TensorUnit(const TensorUnitSize& size);
@@ -43,6 +43,7 @@ class TensorUnit {
 
   TensorUnitSize size_;
   std::vector<std::int8_t> activations_;  // [vector][lane]
+  std::vector<std::uint64_t> kept_;       // weights that stay
 };
 
 // The output stage (tensor_program.h) alone; `residual` counts with kTensorResidual only.

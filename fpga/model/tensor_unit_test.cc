@@ -224,6 +224,48 @@ TEST_P(TensorUnitTest, AddsTwoTensorsAsOnnxDoes) {
   EXPECT_LE(differ, static_cast<int>(output.size() / 50));
 }
 
+TEST_P(TensorUnitTest, KeepsWeightsOverRuns) {
+  TensorProgramBuilder program(size_);
+  const std::uint32_t channels = 2 * GetParam();
+  TensorCommand command = {.input_plane = 16,
+                           .input_height = 4,
+                           .input_width = 4,
+                           .output_height = 4,
+                           .output_width = 4,
+                           .kernel_height = 3,
+                           .kernel_width = 3,
+                           .stride_y = 1,
+                           .stride_x = 1,
+                           .output_address = 32,
+                           .output_plane = 16};
+  program.Load(0, 0, 32);
+  for (const std::uint32_t outputs : {channels, channels, channels}) {
+    ASSERT_TRUE(program
+                    .Convolve(command, outputs, channels,
+                              Randoms(std::size_t{9} * outputs * channels, -127, 127),
+                              Channels(outputs, 0.001))
+                    .ok());
+    command.input_address = command.output_address, command.output_address += 32;
+  }
+  program.Store(96, 0, 32);
+  program.End();
+  // Room for two of three layers.
+  size_.kept = static_cast<std::uint32_t>(program.words().size()) * 3 / 4;
+  const KeptTensorProgram kept = KeepTensorWeights(program.words(), size_);
+  EXPECT_GT(kept.kept_words, size_.kept / 2);
+  EXPECT_EQ(kept.later.size() + kept.kept_words, program.words().size());
+  std::vector<std::uint64_t> input(std::size_t{32} * size_.vector_words()), expected(input.size());
+  for (std::uint64_t& word : input) word = random_();
+  TensorUnit plain(size_), unit(size_);
+  EXPECT_EQ(plain.Run(program.words(), input, expected).status, TensorStatus::kOk);
+  for (const auto* part : {&kept.first, &kept.later, &kept.later}) {
+    std::vector<std::uint64_t> output(input.size());
+    EXPECT_TRUE(CheckTensorProgram(*part, size_, {input.size(), output.size()}).ok());
+    EXPECT_EQ(unit.Run(*part, input, output).status, TensorStatus::kOk);
+    EXPECT_EQ(output, expected);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Lanes, TensorUnitTest, testing::Values(8u, 16u, 32u));
 
 TEST(TensorOutputTest, IsWithinItsSlackOfExactRounding) {
@@ -267,7 +309,6 @@ TEST(TensorProgramTest, CommandsKeepTheirFields) {
   for (int i = 0; i < 100; ++i) {
     std::array<std::uint64_t, kTensorCommandWords> words;
     for (std::uint64_t& word : words) word = random();
-    words[7] &= 0xffff'ffff;
     EXPECT_EQ(EncodeTensorCommand(DecodeTensorCommand(words)), words);
   }
   const TensorCommand command = {
@@ -333,7 +374,7 @@ TEST_F(TensorFaultTest, NamesTheCommandAtFault) {
   };
   using C = TensorCommand;
   for (const TensorCommand& bad : {
-           with([](C& c) { c.opcode = static_cast<TensorOpcode>(7); }),
+           with([](C& c) { c.opcode = static_cast<TensorOpcode>(8); }),
            with([](C& c) { c.precision = static_cast<TensorPrecision>(1); }),
            with([](C& c) { c.input_blocks = 257; }),
            with([](C& c) { c.output_blocks = 300; }),
@@ -355,6 +396,9 @@ TEST_F(TensorFaultTest, NamesTheCommandAtFault) {
        }) {
     ExpectFault(bad, TensorStatus::kBadField);
   }
+  ExpectFault(with([](C& c) { c.flags = 16; }), TensorStatus::kBadField);
+  ExpectFault(with([](C& c) { c.flags = kTensorKept, c.kept_address = 8192 - 79; }),
+              TensorStatus::kBadAddress);
   ExpectFault(with([](C& c) { c.input_address = 49; }), TensorStatus::kBadAddress);
   ExpectFault(with([](C& c) { c.input_blocks = 5; }), TensorStatus::kBadAddress);
   ExpectFault(with([](C& c) { c.output_address = 49; }), TensorStatus::kBadAddress);

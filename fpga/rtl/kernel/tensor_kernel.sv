@@ -6,6 +6,7 @@ module tensor_kernel #(
   parameter int ACTIVATIONS = 16384,
   parameter int PIXELS      = 1024,
   parameter int LINE        = 512,
+  parameter int KEPT        = 8192,
   parameter int FAMILY      = 2     // 1: DSP48E1, 2: DSP48E2
 ) (
 `include "kernel_ports.svh"

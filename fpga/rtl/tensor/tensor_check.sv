@@ -3,7 +3,8 @@
 module tensor_check #(
   parameter int LANES       = 16,
   parameter int ACTIVATIONS = 16384,
-  parameter int LINE        = 512
+  parameter int LINE        = 512,
+  parameter int KEPT        = 8192
 ) (
   input  logic         clk_i,
   input  logic [511:0] command_i,
@@ -32,12 +33,14 @@ module tensor_check #(
   wire [31:0]        output_plane   = command_i[288+:32];
   wire [31:0]        residual_address = command_i[320+:32];
   wire [31:0]        residual_plane   = command_i[352+:32];
+  wire [31:0]        kept_address     = command_i[480+:32];
   wire               unused = &{1'b0, command_i, output_plane, residual_plane};
 
   wire convolve  = opcode == tensor_pkg::CONVOLVE;
   wire depthwise = opcode == tensor_pkg::DEPTHWISE;
   wire load      = opcode == tensor_pkg::LOAD;
   wire store     = opcode == tensor_pkg::STORE;
+  wire keep      = opcode == tensor_pkg::KEEP;
 
   function automatic logic upto(input logic [15:0] value, input logic [15:0] most);
     upto = value != '0 && value <= most;
@@ -70,10 +73,14 @@ module tensor_check #(
   wire transfers = (input_plane != '0) & (33'(on_chip) + 33'(input_plane) <= 33'(ACTIVATIONS)) &
                    (36'(in_buffer) + (36'(input_plane) << SHIFT) <= 36'(room));
 
+  wire keeps = (input_plane != '0) & (33'(kept_address) + 33'(input_plane) <= 33'(KEPT));
+
   always_ff @(posedge clk_i) begin
-    if (opcode > tensor_pkg::SUM_POOL || precision != '0) status_o <= tensor_pkg::BAD_FIELD;
+    if (opcode > tensor_pkg::KEEP || precision != '0 || command_i[31:20] != '0) status_o <= tensor_pkg::BAD_FIELD;
     else if (opcode == tensor_pkg::END) status_o <= tensor_pkg::OK;
     else if (load || store) status_o <= transfers ? tensor_pkg::OK : tensor_pkg::BAD_ADDRESS;
-    else status_o <= computes ? tensor_pkg::OK : tensor_pkg::BAD_FIELD;
+    else if (keep) status_o <= keeps ? tensor_pkg::OK : tensor_pkg::BAD_ADDRESS;
+    else if (!computes) status_o <= tensor_pkg::BAD_FIELD;
+    else status_o <= command_i[19] && kept_address >= 32'(KEPT) ? tensor_pkg::BAD_ADDRESS : tensor_pkg::OK;
   end
 endmodule

@@ -15,6 +15,8 @@ module tensor_control (
   output logic         last_o,           // no word of the program is left
   output logic         loader_valid_o,
   input  logic         loader_ready_i,
+  output logic         keep_start_o,     // KEEP begins
+  output logic         keep_valid_o,     // the present word is kept
 
   output logic [511:0] command_o,
   input  logic [2:0]   check_i,          // of the command, one cycle behind it
@@ -30,27 +32,33 @@ module tensor_control (
   input  logic         bad_weight_i,
   input  logic         ended_i
 );
-  typedef enum logic [3:0] {Idle, Fetch, Check, Decide, Start, Compute, Transfer, Settle, Flush, Done} state_e;
+  typedef enum logic [3:0] {Idle, Fetch, Check, Decide, Start, Compute, Transfer, Keep, Settle, Flush, Done} state_e;
   state_e state_q;
 
   logic [511:0] command_q;
   logic [2:0]   word_q;
-  logic [31:0]  left_q;
+  logic [31:0]  left_q, keep_left_q;
   logic [23:0]  index_q;
   logic [2:0]   status_q;
   logic [7:0]   under_way_q;   // outputs
 
   wire transfers  = command_q[7:0] == tensor_pkg::LOAD || command_q[7:0] == tensor_pkg::STORE;
+  wire keeps      = command_q[7:0] == tensor_pkg::KEEP;
+  wire kept       = command_q[19];  // the loader's words come from elsewhere
+  wire kept_all   = keep_left_q == '0;
   wire over       = left_q == '0;
   wire took       = valid_i & ready_o;
   wire faulty     = status_q != tensor_pkg::OK;
   wire quiet      = ~computing_i & ~issued_i & (under_way_q == '0);
 
   assign last_o           = over;
-  assign loader_valid_o   = valid_i & (state_q == Compute);
-  assign ready_o          = (state_q == Fetch) | (state_q == Flush) | ((state_q == Compute) & loader_ready_i);
+  assign loader_valid_o   = valid_i & (state_q == Compute) & ~kept;
+  assign keep_start_o     = (state_q == Start) & keeps;
+  assign keep_valid_o     = took & (state_q == Keep);
+  assign ready_o          = (state_q == Fetch) | (state_q == Flush) | ((state_q == Compute) & loader_ready_i & ~kept) |
+                            ((state_q == Keep) & ~kept_all);
   assign command_o        = command_q;
-  assign compute_start_o  = (state_q == Start) & ~transfers;
+  assign compute_start_o  = (state_q == Start) & ~transfers & ~keeps;
   assign transfer_start_o = (state_q == Start) & transfers;
   assign abort_o          = (state_q == Compute) & faulty;
   assign done_o           = state_q == Done;
@@ -66,6 +74,8 @@ module tensor_control (
     end
     if (start_i) left_q <= program_words_i;
     else if (took) left_q <= left_q - 32'd1;
+    if (state_q == Start) keep_left_q <= command_q[127:96];
+    else if (keep_valid_o) keep_left_q <= keep_left_q - 32'd1;
     if (start_i) index_q <= '0;
     else if (state_q == Settle && !faulty) index_q <= index_q + 24'd1;
   end
@@ -88,7 +98,8 @@ module tensor_control (
           if (check_i != tensor_pkg::OK || command_q[7:0] == tensor_pkg::END) state_q <= Flush;
           else state_q <= Start;
         end
-        Start:    state_q <= transfers ? Transfer : Compute;
+        Start:    state_q <= transfers ? Transfer : keeps ? Keep : Compute;
+        Keep:     if (kept_all || over) state_q <= Settle;
         Compute:  if (quiet) state_q <= Settle;
         Transfer: if (!transferring_i) state_q <= Settle;
         // A fault of the last output shows here.
@@ -101,7 +112,7 @@ module tensor_control (
       // The first fault counts.
       if (start_i) status_q <= tensor_pkg::OK;
       else if (!faulty) begin
-        if (state_q == Fetch && over) status_q <= tensor_pkg::PROGRAM_ENDS;
+        if ((state_q == Fetch || (state_q == Keep && !kept_all)) && over) status_q <= tensor_pkg::PROGRAM_ENDS;
         else if (state_q == Decide) status_q <= check_i;
         else if (state_q == Compute && bad_weight_i) status_q <= tensor_pkg::BAD_WEIGHT;
         else if (state_q == Compute && ended_i) status_q <= tensor_pkg::PROGRAM_ENDS;

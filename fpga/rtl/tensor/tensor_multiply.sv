@@ -15,8 +15,9 @@ module tensor_multiply #(
   localparam int DIGITS = (B_WIDTH + 1) / 2;
   localparam int LEVELS = $clog2(DIGITS);
   localparam int PW     = A_WIDTH + B_WIDTH;
+  localparam int FILL   = 2 * DIGITS - B_WIDTH;
 
-  wire [2*DIGITS-1:0] b = {{(2 * DIGITS - B_WIDTH) {B_SIGNED & b_i[B_WIDTH-1]}}, b_i};
+  wire [2*DIGITS-1:0] b = {{FILL{B_SIGNED & b_i[B_WIDTH-1]}}, b_i};
 
   // Level 0 holds the selections; a node of level l stands for 2^l digits. Only the top node can be negative by its digit:
   // its selection is inverted, and the carry that completes it follows it until it meets its neighbour.

@@ -9,6 +9,7 @@ package tensor_pkg;
   localparam logic [7:0] DEPTHWISE  = 8'd4;
   localparam logic [7:0] MAX_POOL   = 8'd5;
   localparam logic [7:0] SUM_POOL   = 8'd6;
+  localparam logic [7:0] KEEP       = 8'd7;
 
   localparam logic [2:0] OK            = 3'd0;
   localparam logic [2:0] BAD_FIELD     = 3'd1;

@@ -5,6 +5,7 @@ module tensor_unit #(
   parameter int ACTIVATIONS = 16384,  // vectors
   parameter int PIXELS      = 1024,
   parameter int LINE        = 512,
+  parameter int KEPT        = 8192,   // words of weights that stay
   parameter int FAMILY      = 1       // 1: DSP48E1, 2: DSP48E2
 ) (
   input  logic        clk_i,
@@ -53,6 +54,7 @@ module tensor_unit #(
   wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
   wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
   wire [7:0]    pad_value = command[384+:8];
+  wire          kept      = command[19];
 
   // Places that are read, and the vectors that come from there three cycles later.
   logic          place, outside, place_first, place_last, begin_sum, yields, first_output, block_end, residual;
@@ -67,13 +69,14 @@ module tensor_unit #(
   tensor_control control (
     .clk_i, .rst_ni, .start_i, .program_words_i, .done_o, .status_o, .command_index_o,
     .data_i(program_data_i), .valid_i(program_valid_i), .ready_o(program_ready_o), .last_o(last),
-    .loader_valid_o(loader_valid), .loader_ready_i(loader_ready),
+    .loader_valid_o(loader_valid), .loader_ready_i(loader_ready), .keep_start_o(keep_start), .keep_valid_o(keep_valid),
     .command_o(command), .check_i(check), .compute_start_o(compute_start), .transfer_start_o(transfer_start),
     .abort_o(abort), .computing_i(loading | addressing), .transferring_i(transferring), .issued_i(yields),
-    .written_i(result_valid), .bad_address_i(bad_read | bad_write), .bad_weight_i(bad_weight), .ended_i(loader_ended)
+    .written_i(result_valid), .bad_address_i(bad_read | bad_write | (loader_ended & kept)),
+    .bad_weight_i(bad_weight), .ended_i(loader_ended & ~kept)
   );
 
-  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE)) fields (
+  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT)) fields (
     .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
   );
 
@@ -90,10 +93,19 @@ module tensor_unit #(
   logic [VW-1:0]    row;
   logic [9*VW-1:0]  taps;
   logic [63:0]      channel;
+  logic             keep_start, keep_valid, kept_valid, kept_last;
+  logic [63:0]      kept_data;
+  tensor_kept #(.KEPT(KEPT)) kept_words (
+    .clk_i, .rst_ni, .base_i(command[480+:$clog2(KEPT)]), .put_start_i(keep_start), .put_valid_i(keep_valid),
+    .put_data_i(program_data_i), .get_start_i(compute_start), .data_o(kept_data), .valid_o(kept_valid),
+    .ready_i(loader_ready & kept), .last_o(kept_last)
+  );
+
   tensor_loader #(.LANES(LANES)) loader (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
     .ended_o(loader_ended), .bad_weight_o(bad_weight),
-    .data_i(program_data_i), .valid_i(loader_valid), .last_i(last), .ready_o(loader_ready),
+    .data_i(kept ? kept_data : program_data_i), .valid_i(kept ? kept_valid : loader_valid), .last_i(kept ? kept_last : last),
+    .ready_o(loader_ready),
     .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready), .tile_take_i(tile_take),
     .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i(taps_take), .taps_done_i(taps_done),
     .channel_valid_o(channel_valid), .channel_o(channel), .channels_ready_o(channels_ready),

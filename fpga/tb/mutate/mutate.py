@@ -63,6 +63,8 @@ BLOCKS = {
     "modulation": Block("modulation_tb", proofs={
         f"modulation/modulation_{part}.sv": f"formal_modulation_{part}$" for part in ("sequence", "store")}),
     "positioning": Block("positioning_tb", proofs={"positioning/positioning_input.sv": "formal_positioning_input"}),
+    "tensor": Block("tensor_tb", ("tensor_pkg.sv",), {
+        f"tensor/tensor_{part}.sv": f"formal_tensor_{part}$" for part in ("loader", "read_mux")}),
 }
 
 

@@ -5,6 +5,7 @@ module tensor_small #(
   parameter int ACTIVATIONS = 1024,
   parameter int PIXELS      = 64,
   parameter int LINE        = 32,
+  parameter int KEPT        = 256,
   parameter int FAMILY      = 1
 ) (
 `include "kernel_ports.svh"
