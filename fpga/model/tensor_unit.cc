@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fpga/model/fixed_point.h"
+#include "fpga/model/kernel_interface.h"
 #include "fpga/model/tensor_timing.h"
 
 namespace tributary::fpga {
@@ -50,6 +51,14 @@ std::int8_t TensorOutputOf(std::int32_t sum, const TensorChannel& channel, const
                                    (residual - output.residual_zero) * output.residual_multiplier;
   return static_cast<std::int8_t>(clamp(RoundHalfToEven(sum_of_both, kTensorFactorShift) + output.sum_zero,
                                         output.sum_low, output.sum_high));
+}
+
+std::optional<TensorRun> ReadTensorReport(std::span<const std::uint64_t, kTensorReportWords> words) {
+  const KernelReport report{words[0], words[1]};
+  if (!report.valid()) return std::nullopt;
+  return TensorRun{.status = static_cast<TensorStatus>(words[2] & 0xff),
+                   .command = static_cast<std::uint32_t>(words[2] >> 8),
+                   .cycles = report.cycles};
 }
 
 TensorUnit::TensorUnit(const TensorUnitSize& size)

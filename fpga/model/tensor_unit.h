@@ -1,7 +1,9 @@
 // The golden model of the tensor unit: fpga/rtl/tensor equals it bit for bit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,12 @@ struct TensorRun {
   std::uint32_t command = 0;  // at which the run ended
   std::uint64_t cycles = 0;   // TensorCycles of what was executed (tensor_timing.h)
 };
+
+// What tensor_kernel writes behind its output buffer: the two words of every kernel, then bits 7:0 status and
+// 31:8 command.
+inline constexpr std::size_t kTensorReportWords = 3;
+// Nothing without the mark of a run that took place.
+std::optional<TensorRun> ReadTensorReport(std::span<const std::uint64_t, kTensorReportWords> words);
 
 // One unit with its memories, which keep their contents from run to run. One thread at a time.
 class TensorUnit {

@@ -69,8 +69,9 @@ TEST_F(XrtDoctorTest, FindsNoFaultOnAGoodBoardWithAnyKernel) {
   AggregatorProcess aggregator(folder_, "aggregator", {"south"});
   aggregator.Start();
   ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
-  for (const char* kernel : {"loopback_kernel", "positioning_kernel", "fusion_kernel", "beacon_kernel",
-                             "modulation_kernel", "modulation_kernel_8", "augment_convolve_kernel"}) {
+  for (const char* kernel :
+       {"loopback_kernel", "positioning_kernel", "fusion_kernel", "beacon_kernel", "modulation_kernel",
+        "modulation_kernel_8", "augment_convolve_kernel", "tensor_kernel"}) {
     const Diagnosis diagnosis = Doctor("", "--xclbin " + Xclbin(kernel) + " --aggregator 127.0.0.1:" +
                                                std::to_string(aggregator.ingest_port()));
     EXPECT_EQ(diagnosis.exit_code, 0) << diagnosis.report;

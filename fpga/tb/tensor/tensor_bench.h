@@ -37,7 +37,6 @@ template <typename Top>
 class TensorBench {
  public:
   static constexpr std::uint64_t kUntouched = 0xdead'beef'dead'beef;
-  static constexpr std::size_t kReportWords = 3;
 
   explicit TensorBench(const TensorUnitSize& size) : golden(size), kernel(&memory) {}
 
@@ -46,8 +45,8 @@ class TensorBench {
                 std::size_t output_words) {
     memory.program.assign(program.begin(), program.end());
     memory.input.assign(input.begin(), input.end());
-    memory.output.resize(output_words + kReportWords, 0);
-    std::fill(memory.output.end() - kReportWords, memory.output.end(), kUntouched);
+    memory.output.resize(output_words + kTensorReportWords, 0);
+    std::fill(memory.output.end() - kTensorReportWords, memory.output.end(), kUntouched);
     WritePointer(kInputArgument, TensorMemory::kInput);
     WritePointer(kOutputArgument, TensorMemory::kOutput);
     WritePointer(kParametersArgument, TensorMemory::kProgram);
@@ -58,8 +57,8 @@ class TensorBench {
     Wait();
     const std::uint64_t* words = memory.output.data() + output_words;
     report = {words[0], words[1]};
-    const TensorRun run{static_cast<TensorStatus>(words[2] & 0xff), static_cast<std::uint32_t>(words[2] >> 8),
-                        report.cycles};
+    const std::span<const std::uint64_t> output = memory.output;
+    const TensorRun run = ReadTensorReport(output.last<kTensorReportWords>()).value_or(TensorRun());
     EXPECT_TRUE(report.valid());
     EXPECT_EQ(report.frames_done(), run.status == TensorStatus::kOk ? 1u : 0u);
     EXPECT_EQ(kernel.ReadRegister(KernelRegister::kStatus) >> 8 & 0xff, words[2] & 0xff);
@@ -71,7 +70,7 @@ class TensorBench {
   TensorRun Compare(std::span<const std::uint64_t> program, std::span<const std::uint64_t> input,
                     std::size_t output_words) {
     std::vector<std::uint64_t> expected(memory.output);
-    expected.resize(output_words + kReportWords, 0);
+    expected.resize(output_words + kTensorReportWords, 0);
     const TensorRun run = Run(program, input, output_words);
     expected.resize(output_words);
     golden_run = golden.Run(program, input, expected);
