@@ -8,7 +8,7 @@ set rtl [file normalize [file join [file dirname [info script]] ../../rtl]]
 file mkdir $folder
 
 create_project -force -part $part $kernel [file join $folder project_$kernel]
-foreach block {common kernel positioning fusion beacon modulation convolution augmentation} {
+foreach block {common kernel positioning fusion beacon modulation tensor convolution augmentation} {
   add_files -quiet [glob -nocomplain [file join $rtl $block *.sv]]
 }
 add_files -quiet [glob -nocomplain [file join $folder rom *.hex]]

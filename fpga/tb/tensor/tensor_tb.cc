@@ -212,6 +212,36 @@ TEST_F(TensorSmallTest, MovesTensorsThroughTheOutputBuffer) {
   EXPECT_EQ(bench_.memory.output[6], 0u);
 }
 
+TEST_F(TensorSmallTest, RefusesTransfersBeyondABuffer) {
+  const std::vector<std::uint64_t> input(100);
+  int checked = 0;
+  const auto check = [&](auto append, TensorStatus status) {
+    SCOPED_TRACE(++checked);
+    TensorProgramBuilder program(kSize);
+    append(program);
+    program.End();
+    EXPECT_EQ(bench_.Compare(program.words(), input, 90).status, status);
+  };
+  using Builder = TensorProgramBuilder;
+  constexpr TensorStatus kOk = TensorStatus::kOk, kAddress = TensorStatus::kBadAddress;
+  constexpr std::uint32_t kLast = 0xffff'ffff;
+  check([](Builder& p) { p.Load(0, 924, 100); }, kOk);
+  check([](Builder& p) { p.Load(0, 925, 100); }, kAddress);
+  check([](Builder& p) { p.Load(1, 0, 100); }, kAddress);
+  check([](Builder& p) { p.Load(0, 0, 0); }, kAddress);
+  check([](Builder& p) { p.Load(kLast, 0, 2); }, kAddress);
+  check([](Builder& p) { p.Load(0, kLast, 2); }, kAddress);
+  check([](Builder& p) { p.Load(0, 0, 1U << 31); }, kAddress);
+  check([](Builder& p) { p.Load(0, 0, 90, kTensorFromOutput); }, kOk);
+  check([](Builder& p) { p.Load(0, 0, 91, kTensorFromOutput); }, kAddress);
+  check([](Builder& p) { p.Store(934, 0, 90); }, kOk);
+  check([](Builder& p) { p.Store(935, 0, 90); }, kAddress);
+  check([](Builder& p) { p.Store(0, 1, 90); }, kAddress);
+  check([](Builder& p) { p.Store(0, 0, 0); }, kAddress);
+  check([](Builder& p) { p.Store(0, kLast, 2); }, kAddress);
+  check([](Builder& p) { p.Store(kLast, 0, 2); }, kAddress);
+}
+
 TEST_F(TensorSmallTest, EndsAProgramThatEndsWithinItsKeptWords) {
   const TensorCommand keep = {.opcode = TensorOpcode::kKeep, .input_plane = 20};
   const auto words = EncodeTensorCommand(keep);
