@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,11 +26,6 @@ struct TensorProgram {
   std::vector<std::uint64_t> layer_cycles;  // of each layer, for one image; 0: done along with another layer
   std::uint64_t transfer_cycles = 0;
 };
-
-// Why the unit cannot compute the layer; empty if it can. A section of such layers may still be too large for
-// the activation memory.
-std::string WhyNotOnTensorUnit(const graph::QuantisedLayer& layer, const graph::QuantisedTensor& input,
-                               const graph::QuantisedTensor& output, const fpga::TensorUnitSize& size);
 
 // All tensors stay in the activation memory; the sum of a layer's result and another tensor is part of that
 // layer's command where nobody else reads the result. Errors: ResourceExhausted if the tensors that live at

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/model/tensor_compiler.h"
+#include "cli/model/tensor_support.h"
 #include "core/status/macros.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_unit.h"

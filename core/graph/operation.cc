@@ -14,8 +14,9 @@ namespace {
 std::map<std::string_view, const Operation*, std::less<>> MakeTable() {
   std::map<std::string_view, const Operation*, std::less<>> table;
   for (const std::span<const Operation> part :
-       {ConvolutionOperations(), ElementwiseOperations(), LayoutOperations(), MatrixOperations(),
-        PoolingOperations(), QuantisationOperations(), ReductionOperations(), ShapeOperations()}) {
+       {ConvolutionOperations(), ElementwiseOperations(), IntegerOperations(), LayoutOperations(),
+        MatrixOperations(), PoolingOperations(), QuantisationOperations(), ReductionOperations(),
+        ResizeOperations(), ShapeOperations()}) {
     for (const Operation& operation : part) table[operation.name] = &operation;
   }
   return table;

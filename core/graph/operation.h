@@ -63,11 +63,13 @@ std::vector<std::string_view> OperationNames();  // ascending
 // Each file in core/graph/operators has its own.
 std::span<const Operation> ConvolutionOperations();
 std::span<const Operation> ElementwiseOperations();
+std::span<const Operation> IntegerOperations();
 std::span<const Operation> LayoutOperations();
 std::span<const Operation> MatrixOperations();
 std::span<const Operation> PoolingOperations();
 std::span<const Operation> QuantisationOperations();
 std::span<const Operation> ReductionOperations();
+std::span<const Operation> ResizeOperations();
 std::span<const Operation> ShapeOperations();
 
 // --- what operations share ---

@@ -158,6 +158,13 @@ def onnx_quantised(operation, weights, **attributes):
         (b"DequantizeLinear", (b"aq", b"s", b"z"), b"y", {}))
 
 
+def onnx_integers(operation, shape, weights, **attributes):
+    tensors = [(b"s", (), [0.05], 1), (b"z", (), [100], 2), (b"w", weights, [i % 255 - 127 for i in range(math.prod(weights))], 3),
+               (b"wz", (), [3], 3)]
+    return onnx_chain(shape, tensors, (b"QuantizeLinear", (b"x", b"s", b"z"), b"q", {}),
+                      (operation, (b"q", b"w", b"z", b"wz"), b"y", attributes))
+
+
 def onnx_normed():
     """A convolution with its batch norm and a pool, in floats."""
     channels = [(name, (2,), [1.0, 2.0], 1) for name in (b"g", b"b", b"m", b"v")]
@@ -194,5 +201,9 @@ def graphs():
         "valid_quantised_depthwise": onnx_quantised(b"Conv", (4, 1, 3, 3), group=4),
         "valid_quantised_gemm": onnx_quantised(b"Gemm", (4, 4), transB=1),
         "valid_batch_norm": onnx_normed(),
+        "valid_layer_norm": onnx_model(b"LayerNormalization", (2, 3), [((3,), [1.0] * 3, 1), ((1,), [0.5], 1)], axis=1),
+        "valid_resize": onnx_model(b"Resize", (1, 2, 3, 3), [((0,), [], 1), ((4,), [1.0, 1.0, 2.0, 1.5], 1)]),
+        "valid_integer_conv": onnx_integers(b"ConvInteger", (1, 2, 5, 5), (2, 1, 3, 3), group=2, strides=[2, 1]),
+        "valid_integer_matmul": onnx_integers(b"MatMulInteger", (3, 4), (4, 2)),
         "valid_pow": onnx_model(b"Pow", (2, 3), [((3,), [1.0, 2.0, 0.5], 1)]),
     }

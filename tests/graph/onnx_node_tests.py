@@ -31,11 +31,12 @@ LEFT_OUT = {
     "a second output": ("maxpool_with_argmax",),
     "a pool of bytes": ("maxpool_2d_uint8",),
     "padding by other modes": ("edge_pad", "reflect_pad"),
+    "resizing by other modes": ("linear", "cubic", "tf_crop_and_resize"),
     "operator sets before 13, in which the operation was another one": ("dropout_default_old", "dropout_random_old", "celu_expanded"),
 }
 
 # What these take beside the data must be constants in a graph: its shapes are planned.
-SHAPED_BY_INPUTS = {"Reshape", "Expand", "Slice", "Pad", "Squeeze", "Unsqueeze", "Split", "ReduceSum"}
+SHAPED_BY_INPUTS = {"Reshape", "Expand", "Slice", "Pad", "Squeeze", "Unsqueeze", "Split", "ReduceSum", "Resize"}
 
 
 def cases():
@@ -66,7 +67,8 @@ def with_constants(case, inputs):
         return model, list(inputs)
     left = []
     for port, value in zip(list(model.graph.input), inputs):
-        if port.name != model.graph.node[0].input[0] and value.dtype == np.int64:
+        shapes = value.dtype == np.int64 or model.graph.node[0].op_type == "Resize"
+        if port.name != model.graph.node[0].input[0] and shapes:
             model.graph.input.remove(port)
             model.graph.initializer.append(onnx.numpy_helper.from_array(value, port.name))
         else:

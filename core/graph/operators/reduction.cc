@@ -218,6 +218,66 @@ absl::Status RunBatchNorm(const NodeContext& context, const Arguments& arguments
   return absl::OkStatus();
 }
 
+// Mean and deviation over the dimensions from `axis` on.
+Specs InferLayerNorm(const NodeContext& context) {
+  const Shape& shape = context.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", -1));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t stash, context.attributes().Integer("stash_type", 1));
+  if (stash != 1) return absl::InvalidArgumentError("stash_type must be 1, float32");
+  for (std::size_t i = 0; i < context.count(); ++i) {
+    RETURN_IF_ERROR(ExpectType(context, i, ElementType::kFloat32));
+    if (i == 0) continue;
+    // Scale and bias are repeated to the dimensions that are normalised.
+    const Shape normalised(shape.begin() + axis, shape.end());
+    ASSIGN_OR_RETURN(const Shape both, Broadcast(context.inputs[i]->shape, normalised));
+    if (both != normalised) return absl::InvalidArgumentError(fmt::format("input {} does not fit", i));
+  }
+  Shape means = shape;
+  std::fill(means.begin() + axis, means.end(), 1);
+  const Spec mean{ElementType::kFloat32, means};
+  return std::vector<Spec>{*context.inputs[0], mean, mean};
+}
+
+absl::Status RunLayerNorm(const NodeContext& context, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const float epsilon, context.attributes().Real("epsilon", 1e-5f));
+  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", -1));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  const std::span<const float> x = arguments.inputs[0].As<float>();
+  const std::span<float> y = arguments.outputs[0].As<float>();
+  if (x.empty()) return absl::OkStatus();
+  const Shape& shape = context.inputs[0]->shape;
+  const Shape normalised(shape.begin() + axis, shape.end());
+  const std::vector<std::int64_t> own = StridesOf(normalised);
+  const std::size_t length = Size(Spec{ElementType::kFloat32, normalised}.elements());
+  std::vector<std::int64_t> strides[3];
+  for (const std::size_t input : {1, 2}) {
+    if (context.Has(input)) strides[input] = BroadcastStrides(context.inputs[input]->shape, normalised);
+  }
+  const auto at = [&](std::size_t input, std::size_t i) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      place += static_cast<std::int64_t>(i) / own[d] % normalised[d] * strides[input][d];
+    }
+    return arguments.inputs[input].As<float>()[Size(place)];
+  };
+  for (std::size_t line = 0; line * length < x.size(); ++line) {
+    const std::span<const float> values = x.subspan(line * length, length);
+    double mean = 0, variance = 0;
+    for (const float value : values) mean += value;
+    mean /= static_cast<double>(length);
+    for (const float value : values) variance += (value - mean) * (value - mean);
+    const double inverse = 1 / std::sqrt(variance / static_cast<double>(length) + epsilon);
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto unit = static_cast<float>((values[i] - mean) * inverse);
+      y[line * length + i] = unit * at(1, i) + (context.Has(2) ? at(2, i) : 0.0f);
+    }
+    if (arguments.outputs.size() > 1) arguments.outputs[1].As<float>()[line] = static_cast<float>(mean);
+    if (arguments.outputs.size() > 2) arguments.outputs[2].As<float>()[line] = static_cast<float>(inverse);
+  }
+  return absl::OkStatus();
+}
+
 constexpr Operation kReductions[] = {
     {"ReduceSum", 1, 2, InferReduce, RunReduce<Reduction::kSum>},
     {"ReduceMean", 1, 2, InferReduce, RunReduce<Reduction::kMean>},
@@ -232,6 +292,7 @@ constexpr Operation kReductions[] = {
     {"ArgMax", 1, 1, InferArgMax, RunArgMax<1>},
     {"ArgMin", 1, 1, InferArgMax, RunArgMax<-1>},
     {"BatchNormalization", 5, 5, InferBatchNorm, RunBatchNorm},
+    {"LayerNormalization", 2, 3, InferLayerNorm, RunLayerNorm},
 };
 
 }  // namespace

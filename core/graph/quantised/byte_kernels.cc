@@ -120,25 +120,40 @@ HWY_INLINE void StoreBytes(const ByteStage& stage, SumVector sum, std::size_t ch
 // The pixels of a grid one after another, and the addresses of each.
 class PixelWalk {
  public:
-  HWY_INLINE explicit PixelWalk(const PixelGrid& grid) : grid_(grid) {}
+  HWY_INLINE explicit PixelWalk(const PixelGrid& grid)
+      : grid_(grid), input_(grid.input), residual_(grid.residual), output_(grid.output) {}
 
-  HWY_INLINE const std::uint8_t* input() const { return grid_.input + At(grid_.input_steps); }
-  HWY_INLINE std::uint8_t* output() const { return grid_.output + At(grid_.output_steps); }
-  HWY_INLINE const std::uint8_t* residual() const { return grid_.residual + At(grid_.residual_steps); }
+  HWY_INLINE const std::uint8_t* input() const { return input_; }
+  HWY_INLINE std::uint8_t* output() const { return output_; }
+  HWY_INLINE const std::uint8_t* residual() const { return residual_; }
   HWY_INLINE void Next() {
-    if (++column_ < grid_.columns) return;
+    if (++column_ < grid_.columns) {
+      input_ += grid_.input_steps.column;
+      output_ += grid_.output_steps.column;
+      residual_ += grid_.residual_steps.column;
+      return;
+    }
     column_ = 0;
-    if (++row_ < grid_.rows) return;
-    row_ = 0;
-    ++image_;
+    if (++row_ == grid_.rows) {
+      row_ = 0;
+      ++image_;
+    }
+    // Behind the last pixel nothing is read.
+    if (image_ == grid_.images) return;
+    input_ = grid_.input + RowAt(grid_.input_steps);
+    output_ = grid_.output + RowAt(grid_.output_steps);
+    residual_ = grid_.residual + RowAt(grid_.residual_steps);
   }
 
  private:
-  HWY_INLINE std::size_t At(const PixelSteps& steps) const {
-    return image_ * steps.image + row_ * steps.row + column_ * steps.column;
+  HWY_INLINE std::size_t RowAt(const PixelSteps& steps) const {
+    return image_ * steps.image + row_ * steps.row;
   }
 
   const PixelGrid& grid_;
+  const std::uint8_t* input_;
+  const std::uint8_t* residual_;  // null, and steps of 0: no second operand
+  std::uint8_t* output_;
   std::size_t image_ = 0, row_ = 0, column_ = 0;
 };
 

@@ -26,6 +26,11 @@ void ByteLayout::Surround(const Window& window) {
   right_ = std::max(right_, beyond(1));
 }
 
+double ByteLayout::bytes_as_real() const {
+  return static_cast<double>(images_) * static_cast<double>(above_ + rows_ + below_) *
+         static_cast<double>(left_ + columns_ + right_) * static_cast<double>(pitch_);
+}
+
 PixelSteps ByteLayout::Steps(std::int64_t down, std::int64_t right) const {
   const std::size_t row = (left_ + columns_ + right_) * pitch_;
   return {.image = (above_ + rows_ + below_) * row, .row = row * Size(down), .column = pitch_ * Size(right)};

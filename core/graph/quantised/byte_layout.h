@@ -26,6 +26,8 @@ class ByteLayout {
   std::size_t columns() const { return columns_; }
   std::size_t images() const { return images_; }
   std::size_t bytes() const { return images_ * Steps().image; }
+  // The same without the limits of integers: a wide margin around many images.
+  double bytes_as_real() const;
   bool has_margin() const { return above_ + below_ + left_ + right_ > 0; }
   std::uint8_t zero() const { return static_cast<std::uint8_t>(stored_zero_); }
   // What is added to an integer to become a byte: 128 for int8.

@@ -14,6 +14,7 @@
 #include "core/graph/quantised/byte_kernels.h"
 #include "core/graph/quantised/byte_layout.h"
 #include "core/graph/quantised/section_runner.h"
+#include "core/status/macros.h"
 
 namespace tributary::graph {
 namespace {
@@ -80,12 +81,20 @@ class ProcessorSection : public SectionRunner {
       const bool margin = layer.kind == LayerKind::kConvolution || layer.kind == LayerKind::kAveragePool;
       if (margin) layouts_[Size(layer.input)].Surround(layer.window);
     }
-    PlaceTensors();
   }
 
   std::uint64_t memory_bytes() const override { return bytes_; }
 
-  void Prepare() {
+  // Errors: ResourceExhausted, before anything is allocated.
+  absl::Status Prepare(std::uint64_t memory_bytes) {
+    double all = 0;
+    for (const ByteLayout& layout : layouts_) all = std::max(all, layout.bytes_as_real());
+    if (all <= static_cast<double>(memory_bytes)) PlaceTensors();
+    if (all > static_cast<double>(memory_bytes) || bytes_ > memory_bytes) {
+      return absl::ResourceExhaustedError(fmt::format("its quantised layers need {:.0f} bytes; {} are left",
+                                                      std::max(all, static_cast<double>(bytes_)),
+                                                      memory_bytes));
+    }
     arena_.resize(arena_bytes_ + MemoryPlan::kAlignment);
     void* begin = arena_.data();
     std::size_t room = arena_.size();
@@ -98,6 +107,7 @@ class ProcessorSection : public SectionRunner {
       layer.stage.residual_factors = layer.residual_factors.data();
     }
     section_.layers.clear();
+    return absl::OkStatus();
   }
 
   absl::Status Run(std::span<const View> inputs, std::span<const View> outputs) override {
@@ -364,11 +374,7 @@ class ProcessorSection : public SectionRunner {
 absl::StatusOr<std::unique_ptr<SectionRunner>> ProcessorTarget::Prepare(QuantisedSection section,
                                                                         std::uint64_t memory_bytes) const {
   auto runner = std::make_unique<ProcessorSection>(std::move(section));
-  if (runner->memory_bytes() > memory_bytes) {
-    return absl::ResourceExhaustedError(
-        fmt::format("its quantised layers need {} bytes; {} are left", runner->memory_bytes(), memory_bytes));
-  }
-  runner->Prepare();
+  RETURN_IF_ERROR(runner->Prepare(memory_bytes));
   return std::unique_ptr<SectionRunner>(std::move(runner));
 }
 
