@@ -9,6 +9,17 @@ if(MOLD_PROGRAM AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# GCC looks through its heap for garbage again and again, an eighth of a compilation of ours. Where each core has memory
+# enough, it may wait until a gigabyte is in use.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR memory_mib_of_a_core "${memory_mib} / ${cores}")
+  if(memory_mib_of_a_core GREATER_EQUAL 4096)
+    add_compile_options(--param=ggc-min-heapsize=1048576)
+  endif()
+endif()
+
 # A board computes the bits of a PC. The baseline of amd64 has no fused multiply-add; arm64 has, and GCC would use it wherever a
 # product meets a sum. Vector code says itself where it fuses.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")

@@ -3,7 +3,7 @@
 # usage: analyse.sh [FILE-REGEX]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-deploy/build.sh tidy tributary_proto tributary_commit  # what sources include and the build makes
+deploy/build.sh tidy tributary_protocol tributary_commit  # what sources include and the build makes
 mapfile -t files < <(git ls-files -- '*.cc' | grep -vE '_(test|fuzz|bench)\.cc$' | grep -E "${1:-.}")
 printf '%s\n' "${files[@]}" |
   xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/tidy --warnings-as-errors='*' 2>&1 |
