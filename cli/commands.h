@@ -24,6 +24,7 @@ void AddRunShowCommand(Commands& run);
 void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
 
+void AddRecordingBurstsCommand(Commands& recording);
 void AddRecordingMoveAnchorCommand(Commands& recording);
 void AddRecordingSamplesCommand(Commands& recording);
 

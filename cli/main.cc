@@ -29,6 +29,7 @@ void AddCommands(Commands& program) {
   AddSerialCommands(serial);
 
   Commands recording = program.Group("recording", "Make recordings and samples to try learning boards with");
+  AddRecordingBurstsCommand(recording);
   AddRecordingMoveAnchorCommand(recording);
   AddRecordingSamplesCommand(recording);
 

@@ -21,6 +21,8 @@
 #include "node/learner/classifier_trainer.h"
 #include "node/learner/external_trainer.h"
 #include "node/learner/image_trainer.h"
+#include "node/learner/modulation_trainer.h"
+#include "node/learner/positioning_trainer.h"
 #include "node/panel/panel_factory.h"
 #include "node/retraining/samples_routes.h"
 #include "node/self_report.h"
@@ -146,6 +148,12 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
         std::make_unique<learner::ExternalTrainer>(*config_.federation->trainer, config_.node, metrics_);
   } else if (config_.federation->beacon) {
     trainer = std::make_unique<learner::BeaconTrainer>(*std::move(prepared.examples));
+  } else if (config_.federation->modulation) {
+    trainer = std::make_unique<learner::ModulationTrainer>(*std::move(prepared.bursts), config_.node,
+                                                           config_.federation->held_out);
+  } else if (config_.federation->positioning) {
+    trainer = std::make_unique<learner::PositioningTrainer>(*std::move(prepared.points), config_.node,
+                                                            config_.federation->held_out);
   } else if (config_.federation->classifier) {
     trainer = std::make_unique<learner::ClassifierTrainer>(*std::move(prepared.images), config_.node,
                                                            config_.federation->held_out);

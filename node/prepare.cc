@@ -130,6 +130,17 @@ void PrepareDisk(const config::ConfigFile& file, const std::string& folder) {
   if (!status.ok()) file.Fault("uplink.spool_dir", std::string(status.message()));
 }
 
+// Keeps what was read, or says at its key why it was not.
+template <class Samples>
+void Take(const config::ConfigFile& file, const std::string& key, absl::StatusOr<Samples> read,
+          std::optional<Samples>& kept) {
+  if (read.ok()) {
+    kept = *std::move(read);
+  } else {
+    file.Fault(key, std::string(read.status().message()));
+  }
+}
+
 void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   const learner::FederationConfig& federation = *node.config.federation;
   const bool sound = !file.HasFault("federation");
@@ -140,13 +151,14 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   }
   if (!sound || federation.trainer) return;
   if (federation.beacon) {
-    absl::StatusOr<learner::BeaconExamples> examples = learner::LoadExamples(*federation.beacon);
-    if (!examples.ok()) {
-      file.Fault("federation.beacon.ranges", std::string(examples.status().message()));
-    } else {
-      node.examples = *std::move(examples);
-    }
-    return;
+    return Take(file, "federation.beacon.ranges", learner::LoadExamples(*federation.beacon), node.examples);
+  }
+  if (federation.modulation) {
+    return Take(file, "federation.modulation.iq", learner::LoadBursts(*federation.modulation), node.bursts);
+  }
+  if (federation.positioning) {
+    return Take(file, "federation.positioning.features", learner::LoadPoints(*federation.positioning),
+                node.points);
   }
   absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
   if (!images.ok()) {

@@ -25,6 +25,8 @@ struct PreparedNode {
   std::vector<std::shared_ptr<retraining::BeaconInForce>> in_force;  // the same; null: no retraining
   std::optional<images::ImageSet> images;                            // of config.federation, if it has images
   std::optional<learner::BeaconExamples> examples;                   // of config.federation.beacon
+  std::optional<recordings::LabelledBursts> bursts;                  // of config.federation.modulation
+  std::optional<learner::PanelPoints> points;                        // of config.federation.positioning
   std::vector<std::string> remarks;                                  // no faults, but worth a line at start
 };
 

@@ -26,6 +26,7 @@
 #include "cli/model/model_source.h"
 #include "cli/table.h"
 #include "core/nn/kernel/random_stream.h"
+#include "core/recordings/labelled_positions.h"
 #include "core/runtime/printable.h"
 #include "core/scene/gaussian_noise.h"
 #include "core/status/macros.h"
@@ -399,7 +400,7 @@ void AddAdaptPositioningCommand(Commands& adapt) {
   command.Number(
       "--labelled", arguments.labelled, "N",
       "Labelled points to use; 0: all of --features, 100 of --simulate; 50, 100 and 500 with --rooms",
-      {0, kMostLabelledPoints});
+      {0, recordings::kMostLabelledPoints});
   command.Number("--judged", arguments.judged, "N", "Other points that judge the result of a simulation",
                  {10, 1'000'000});
   command.Number("--plan-steps", adaptation.plan_steps, "N", "Training steps on the simulated plan",

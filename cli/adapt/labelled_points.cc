@@ -6,13 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "core/parameters/npy.h"
+#include "core/recordings/labelled_positions.h"
 #include "core/runtime/file.h"
-#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -22,12 +18,7 @@ namespace {
 constexpr std::size_t kInputs = nn::PositioningNetwork::kInputs;
 constexpr std::size_t kMostPositionBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostFeatureBytes = std::size_t{16} << 30;
-constexpr std::size_t kShownOfALine = 40;
 constexpr double kLeastSpreadM = 0.5;
-
-bool ReadCoordinate(absl::string_view text, double& value) {
-  return absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) && std::isfinite(value);
-}
 
 }  // namespace
 
@@ -40,32 +31,6 @@ LabelledPoints LabelledPoints::Subset(std::span<const std::size_t> points) const
     subset.features.insert(subset.features.end(), snapshot.begin(), snapshot.end());
   }
   return subset;
-}
-
-absl::StatusOr<std::vector<scene::RoomPosition>> ParsePositions(std::string_view csv) {
-  const absl::string_view content =
-      absl::StripTrailingAsciiWhitespace(absl::string_view(csv.data(), csv.size()));
-  std::vector<scene::RoomPosition> positions;
-  if (content.empty()) return positions;
-  std::size_t number = 0;
-  for (const absl::string_view line : absl::StrSplit(content, '\n')) {
-    ++number;
-    if (number == 1 && absl::StartsWith(absl::StripAsciiWhitespace(line), "x")) continue;
-    const std::size_t comma = line.find(',');
-    scene::RoomPosition position{};
-    if (comma == absl::string_view::npos || !ReadCoordinate(line.substr(0, comma), position.x) ||
-        !ReadCoordinate(line.substr(comma + 1), position.y)) {
-      return absl::InvalidArgumentError(
-          fmt::format("line {}: \"{}\" is not a position; write x,y in metres, as 1.25,-3.5", number,
-                      runtime::Printable(std::string(line.substr(0, kShownOfALine)))));
-    }
-    if (positions.size() == kMostLabelledPoints) {
-      return absl::InvalidArgumentError(
-          fmt::format("line {}: more than {} positions", number, kMostLabelledPoints));
-    }
-    positions.push_back(position);
-  }
-  return positions;
 }
 
 absl::Status CheckLabelledPoints(const LabelledPoints& points, const scene::RoomPlan& plan) {
@@ -113,7 +78,7 @@ absl::StatusOr<LabelledPoints> ReadLabelledPoints(const std::string& features, c
                                                   const scene::RoomPlan& plan) {
   LabelledPoints points{.walls = walls, .positions = {}, .features = {}};
   ASSIGN_OR_RETURN(const std::string text, runtime::ReadFile(positions, kMostPositionBytes));
-  ASSIGN_OR_RETURN(points.positions, WithContext(positions, ParsePositions(text)));
+  ASSIGN_OR_RETURN(points.positions, WithContext(positions, recordings::ParsePositions(text)));
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(features, kMostFeatureBytes));
   ASSIGN_OR_RETURN(parameters::NpyArray array, WithContext(features, parameters::DecodeNpy(file)));
   const std::vector<std::uint64_t>& shape = array.shape;

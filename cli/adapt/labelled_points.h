@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,7 +15,6 @@
 namespace tributary::cli {
 
 inline constexpr std::size_t kFewestLabelledPoints = 10;
-inline constexpr std::size_t kMostLabelledPoints = 100'000;
 
 struct LabelledPoints {
   std::vector<scene::Wall> walls;              // those that carry the panels, in the order of the features
@@ -33,13 +31,10 @@ struct LabelledPoints {
   LabelledPoints Subset(std::span<const std::size_t> points) const;
 };
 
-// Lines of x,y in the site's frame, m. Skips a first line that begins with "x"; spaces around a number and
-// empty lines at the end do not count. Errors: InvalidArgument, naming the line.
-absl::StatusOr<std::vector<scene::RoomPosition>> ParsePositions(std::string_view csv);
-
 // `features`: float32 or float64 in NumPy's format, [points, panels, 1024] with the panels in the order of
-// `walls`; [points, 1024] for one panel. `positions`: as ParsePositions. Errors: those of the files and of
-// CheckLabelledPoints, naming the file; InvalidArgument for another shape or another number of positions.
+// `walls`; [points, 1024] for one panel. `positions`: as recordings::ParsePositions. Errors: those of the
+// files and of CheckLabelledPoints, naming the file; InvalidArgument for another shape or another number of
+// positions.
 absl::StatusOr<LabelledPoints> ReadLabelledPoints(const std::string& features, const std::string& positions,
                                                   const std::vector<scene::Wall>& walls,
                                                   const scene::RoomPlan& plan);

@@ -12,6 +12,7 @@
 #include "cli/adapt/point_batches.h"
 #include "cli/train/room_batches.h"
 #include "core/nn/kernel/random_stream.h"
+#include "core/nn/positioning/positioning_calibration.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_trainer.h"
 #include "core/scene/gaussian_noise.h"
@@ -34,45 +35,6 @@ std::uint64_t SeedFor(const AdaptationOptions& options, AdaptationPurpose purpos
 
 Mountings AsPlanned(const std::vector<scene::Wall>& walls) { return Mountings(walls.size()); }
 
-// Widens the ranges by what the network meets in this room. The input's follows the quantile that the
-// training of the shipped model takes.
-void UpdateRanges(const LabelledPoints& points, nn::PositioningNetwork& network) {
-  constexpr std::size_t kRangeBatch = 64;
-  constexpr double kQuantile = 0.9999;
-  nn::PositioningInference inference(network, kRangeBatch);
-  std::vector<float> outputs(kRangeBatch * nn::kGaussianOutputs), inputs;
-  network.activation_range = {};
-  const std::size_t count = points.size() * points.walls.size();
-  for (std::size_t first = 0; first < count; first += kRangeBatch) {
-    const std::size_t size = std::min(kRangeBatch, count - first);
-    inference.Run(std::span(points.features).subspan(first * nn::PositioningNetwork::kInputs), size, outputs);
-    const auto activations = inference.activations();
-    for (const float v : activations[0]) inputs.push_back(std::abs(v));
-    for (std::size_t i = 1; i < activations.size(); ++i) {
-      for (const float v : activations[i]) {
-        network.activation_range[i] = std::max(network.activation_range[i], std::abs(v));
-      }
-    }
-  }
-  const auto quantile =
-      inputs.begin() + static_cast<std::ptrdiff_t>(kQuantile * static_cast<double>(inputs.size() - 1));
-  std::ranges::nth_element(inputs, quantile);
-  network.activation_range[0] = *quantile;
-}
-
-// The factor by which deviations are off: the mean of the squared normalised errors, each bounded by the
-// 99.9 % quantile of chi-square, with as much weight on 1 as `prior` further points have.
-double DeviationFactor(const std::vector<double>& squared, double prior) {
-  constexpr double kMost = 13.8;
-  double scale = 1;
-  for (int iteration = 0; iteration < 50; ++iteration) {
-    double sum = 2 * prior;
-    for (const double s : squared) sum += scale * std::min(s / scale, kMost);
-    scale = sum / (2 * (prior + static_cast<double>(squared.size())));
-  }
-  return std::sqrt(scale);
-}
-
 struct SplitPoints {
   LabelledPoints training, held_out;
 };
@@ -93,7 +55,7 @@ struct PointTraining {
   double rate = 0;
   bool rehearse = false;  // half of each batch are users of the simulated plan
   bool start_is_candidate = true;
-  double scale_prior = 10;  // DeviationFactor
+  double scale_prior = 10;  // nn::DeviationFactor
 };
 
 absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const scene::RoomPlan& plan,
@@ -160,8 +122,9 @@ absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const sc
     loss = 0;
   }
   if (best_squared.empty()) return absl::InternalError("training diverged; try another --seed");
-  best.network.covariance_scale *= static_cast<float>(DeviationFactor(best_squared, training.scale_prior));
-  UpdateRanges(points, best.network);
+  best.network.covariance_scale *=
+      static_cast<float>(nn::DeviationFactor(best_squared, training.scale_prior));
+  best.network.activation_range = nn::RangesOf(best.network, points.features);
   return best;
 }
 
@@ -220,8 +183,8 @@ absl::StatusOr<nn::PositioningNetwork> LearnPlan(const nn::PositioningNetwork& b
   network.covariance_scale = 1;
   ASSIGN_OR_RETURN(const auto estimates, Locate(network, fpga::NumberFormat::kFloat, points));
   ASSIGN_OR_RETURN(const PositionErrors errors, FuseErrors(estimates, points, plan, AsPlanned(walls)));
-  network.covariance_scale = static_cast<float>(DeviationFactor(errors.squared_distances(), 0));
-  UpdateRanges(points, network);
+  network.covariance_scale = static_cast<float>(nn::DeviationFactor(errors.squared_distances(), 0));
+  network.activation_range = nn::RangesOf(network, points.features);
   return network;
 }
 

@@ -9,10 +9,10 @@
 
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
-#include "cli/offline/burst_file.h"
 #include "core/nn/optimise/cross_entropy.h"
 #include "core/parameters/npy.h"
 #include "core/radio/burst.h"
+#include "core/recordings/burst_file.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
 
@@ -27,7 +27,7 @@ absl::Status RecogniseBursts(const std::string& model, const std::string& iq, fp
                              const std::string& out) {
   constexpr std::size_t kClasses = nn::kModulationClasses;
   ASSIGN_OR_RETURN(const auto loaded, LoadModulationModel(model));
-  ASSIGN_OR_RETURN(const auto bursts, ReadBursts(iq));
+  ASSIGN_OR_RETURN(const auto bursts, recordings::ReadBursts(iq));
   ASSIGN_OR_RETURN(const auto accelerator, accelerator::CreateAccelerator(
                                                {.format = format, .max_batch = kBurstBatch}, loaded.network));
   const std::size_t count = bursts.shape[0];

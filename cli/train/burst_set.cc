@@ -24,7 +24,7 @@ absl::StatusOr<BurstSet> BurstSet::Create(const radio::BurstOptions& domain,
   return BurstSet(key, std::move(even), std::move(odd));
 }
 
-void BurstSet::Draw(std::uint64_t first, std::size_t count, LabelledBursts& bursts) const {
+void BurstSet::Draw(std::uint64_t first, std::size_t count, recordings::LabelledBursts& bursts) const {
   bursts.bursts.clear();
   bursts.classes.clear();
   for (std::uint64_t index = first; index < first + count; ++index) {
@@ -34,8 +34,8 @@ void BurstSet::Draw(std::uint64_t first, std::size_t count, LabelledBursts& burs
   }
 }
 
-LabelledBursts BurstSet::DrawOfEach(std::size_t per_modulation) const {
-  LabelledBursts bursts;
+recordings::LabelledBursts BurstSet::DrawOfEach(std::size_t per_modulation) const {
+  recordings::LabelledBursts bursts;
   for (std::uint64_t index = 0; index < per_modulation * radio::kModulations.size(); ++index) {
     nn::RandomStream random = nn::RandomStream::Of(key_, index);
     const auto modulation = static_cast<radio::Modulation>(index / per_modulation);
@@ -45,7 +45,7 @@ LabelledBursts BurstSet::DrawOfEach(std::size_t per_modulation) const {
 }
 
 void BurstSet::Append(std::uint64_t index, radio::Modulation modulation, double snr_db,
-                      LabelledBursts& bursts) const {
+                      recordings::LabelledBursts& bursts) const {
   bursts.classes.push_back(static_cast<std::uint8_t>(modulation));
   bursts.bursts.resize(bursts.classes.size() * radio::kBurstFeatures);
   const radio::BurstGenerator& generator = index % 2 == 0 ? even_ : odd_;

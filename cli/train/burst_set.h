@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "cli/train/labelled_bursts.h"
 #include "core/radio/burst_generator.h"
+#include "core/recordings/labelled_bursts.h"
 
 namespace tributary::cli {
 
@@ -32,16 +32,17 @@ class BurstSet {
                                          BurstPurpose purpose);
 
   // The bursts [first, first + count).
-  void Draw(std::uint64_t first, std::size_t count, LabelledBursts& bursts) const;
+  void Draw(std::uint64_t first, std::size_t count, recordings::LabelledBursts& bursts) const;
 
   // As many bursts of each modulation, one modulation after the other. Other bursts than those of Draw.
-  LabelledBursts DrawOfEach(std::size_t per_modulation) const;
+  recordings::LabelledBursts DrawOfEach(std::size_t per_modulation) const;
 
  private:
   BurstSet(std::uint64_t key, radio::BurstGenerator even, radio::BurstGenerator odd)
       : key_(key), even_(std::move(even)), odd_(std::move(odd)) {}
 
-  void Append(std::uint64_t index, radio::Modulation modulation, double snr_db, LabelledBursts& bursts) const;
+  void Append(std::uint64_t index, radio::Modulation modulation, double snr_db,
+              recordings::LabelledBursts& bursts) const;
 
   std::uint64_t key_;
   radio::BurstGenerator even_, odd_;

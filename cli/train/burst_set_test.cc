@@ -19,14 +19,15 @@ BurstSet SetOf(std::optional<SnrDefinition> snr, std::uint64_t seed,
   return *std::move(set);
 }
 
-LabelledBursts Drawn(const BurstSet& set, std::uint64_t first, std::size_t count) {
-  LabelledBursts bursts;
+recordings::LabelledBursts Drawn(const BurstSet& set, std::uint64_t first, std::size_t count) {
+  recordings::LabelledBursts bursts;
   set.Draw(first, count, bursts);
   return bursts;
 }
 
 TEST(BurstSetTest, ABurstDependsOnTheSeedAndItsNumberAlone) {
-  const LabelledBursts all = Drawn(SetOf(std::nullopt, 3), 0, 12), part = Drawn(SetOf(std::nullopt, 3), 7, 2);
+  const recordings::LabelledBursts all = Drawn(SetOf(std::nullopt, 3), 0, 12),
+                                   part = Drawn(SetOf(std::nullopt, 3), 7, 2);
   EXPECT_TRUE(std::equal(part.classes.begin(), part.classes.end(), all.classes.begin() + 7));
   EXPECT_TRUE(std::equal(part.bursts.begin(), part.bursts.end(), all.bursts.begin() + 7 * 256));
 }
@@ -45,18 +46,18 @@ TEST(BurstSetTest, PurposesAndSeedsShareNoBurst) {
 
 TEST(BurstSetTest, EveryOtherBurstHasTheLabelIfNoDefinitionIsGiven) {
   constexpr std::size_t kCount = 20;
-  const LabelledBursts both = Drawn(SetOf(std::nullopt, 4), 0, kCount);
-  const LabelledBursts by_true = Drawn(SetOf(SnrDefinition::kTrue, 4), 0, kCount);
-  const LabelledBursts by_label = Drawn(SetOf(SnrDefinition::kLabel, 4), 0, kCount);
+  const recordings::LabelledBursts both = Drawn(SetOf(std::nullopt, 4), 0, kCount);
+  const recordings::LabelledBursts by_true = Drawn(SetOf(SnrDefinition::kTrue, 4), 0, kCount);
+  const recordings::LabelledBursts by_label = Drawn(SetOf(SnrDefinition::kLabel, 4), 0, kCount);
   for (std::size_t n = 0; n < kCount; ++n) {
-    const LabelledBursts& expected = n % 2 == 0 ? by_true : by_label;
+    const recordings::LabelledBursts& expected = n % 2 == 0 ? by_true : by_label;
     EXPECT_TRUE(std::ranges::equal(std::span(both.bursts).subspan(n * 256, 256),
                                    std::span(expected.bursts).subspan(n * 256, 256)));
   }
 }
 
 TEST(BurstSetTest, DrawsTheSameNumberOfEachModulation) {
-  const LabelledBursts bursts = SetOf(std::nullopt, 6).DrawOfEach(3);
+  const recordings::LabelledBursts bursts = SetOf(std::nullopt, 6).DrawOfEach(3);
   ASSERT_EQ(bursts.classes.size(), 30u);
   ASSERT_EQ(bursts.bursts.size(), 30u * 256);
   for (std::size_t n = 0; n < 30; ++n) EXPECT_EQ(bursts.classes[n], n / 3);

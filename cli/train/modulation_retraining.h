@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "cli/train/labelled_bursts.h"
 #include "core/nn/modulation/modulation_network.h"
+#include "core/recordings/labelled_bursts.h"
 
 namespace tributary::cli {
 
@@ -32,7 +32,8 @@ struct ModulationRetrainingProgress {
 // depends on it. The rest also fits the temperature; all bursts widen the activation ranges. Provenance stays
 // as it was. Errors: InvalidArgument for a class with fewer than five bursts.
 absl::StatusOr<nn::ModulationNetwork> RetrainModulation(
-    nn::ModulationNetwork network, const LabelledBursts& bursts, const ModulationRetrainingOptions& options,
+    nn::ModulationNetwork network, const recordings::LabelledBursts& bursts,
+    const ModulationRetrainingOptions& options,
     const std::function<void(const ModulationRetrainingProgress&)>& progress);
 
 }  // namespace tributary::cli

@@ -23,7 +23,7 @@ nn::ModulationNetwork ShippedNetwork() {
   return model->network;
 }
 
-LabelledBursts ForeignBursts(std::size_t per_modulation, std::uint64_t seed) {
+recordings::LabelledBursts ForeignBursts(std::size_t per_modulation, std::uint64_t seed) {
   const auto set =
       BurstSet::Create(radio::ForeignDomain(), radio::SnrDefinition::kTrue, seed, BurstPurpose::kTraining);
   EXPECT_TRUE(set.ok()) << set.status();
@@ -34,7 +34,7 @@ LabelledBursts ForeignBursts(std::size_t per_modulation, std::uint64_t seed) {
 using History = std::vector<ModulationRetrainingProgress>;
 
 absl::StatusOr<nn::ModulationNetwork> Retrain(const nn::ModulationNetwork& network,
-                                              const LabelledBursts& bursts,
+                                              const recordings::LabelledBursts& bursts,
                                               const ModulationRetrainingOptions& options, History& history) {
   return RetrainModulation(network, bursts, options, [&](const ModulationRetrainingProgress& progress) {
     history.push_back(progress);
@@ -92,7 +92,7 @@ TEST(ModulationRetrainingTest, ActivationRangesOnlyWiden) {
 }
 
 TEST(ModulationRetrainingTest, RefusesAModulationThatIsRareOrMissing) {
-  LabelledBursts bursts = ForeignBursts(5, 6);
+  recordings::LabelledBursts bursts = ForeignBursts(5, 6);
   bursts.classes.back() = 0;  // of WBFM four are left
   History history;
   const auto retrained =

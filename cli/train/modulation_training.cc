@@ -19,7 +19,7 @@ constexpr std::size_t kProgressBursts = 4'000;      // standard error of the acc
 constexpr std::size_t kCalibrationBursts = 40'000;  // of the temperature about 1 %
 constexpr std::size_t kRangeBursts = 4'096;
 
-double Accuracy(nn::ModulationInference& inference, const LabelledBursts& held_out) {
+double Accuracy(nn::ModulationInference& inference, const recordings::LabelledBursts& held_out) {
   const std::size_t count = held_out.classes.size();
   std::vector<float> logits(count * nn::kModulationClasses);
   inference.Run(held_out.bursts, count, logits);
@@ -35,7 +35,7 @@ double Accuracy(nn::ModulationInference& inference, const LabelledBursts& held_o
 absl::Status CalibrateModulation(const ModulationTrainingOptions& options, nn::ModulationNetwork& network) {
   ASSIGN_OR_RETURN(const BurstSet set,
                    BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kCalibration));
-  LabelledBursts bursts;
+  recordings::LabelledBursts bursts;
   set.Draw(0, kCalibrationBursts, bursts);
   nn::ModulationInference inference(network);
   std::vector<float> logits(kCalibrationBursts * nn::kModulationClasses);
@@ -57,7 +57,7 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
                    BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kTraining));
   ASSIGN_OR_RETURN(const BurstSet held_out_set,
                    BurstSet::Create(options.domain, options.snr, options.seed, BurstPurpose::kProgress));
-  LabelledBursts held_out;
+  recordings::LabelledBursts held_out;
   held_out_set.Draw(0, kProgressBursts, held_out);
 
   nn::ModulationNetwork network;
@@ -74,7 +74,7 @@ absl::StatusOr<nn::ModulationNetwork> TrainModulation(
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t report_every = std::max<std::uint64_t>(1, steps / kReports);
   double loss = 0;
-  LabelledBursts batch;
+  recordings::LabelledBursts batch;
   for (std::uint64_t step = 1; step <= steps; ++step) {
     training.Draw((step - 1) * options.batch, options.batch, batch);
     loss += trainer.Step(batch.bursts, batch.classes) / static_cast<double>(report_every);

@@ -17,10 +17,10 @@
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/train/burst_set.h"
-#include "cli/train/labelled_recording.h"
 #include "cli/train/modulation_retraining.h"
 #include "cli/train/modulation_training.h"
 #include "cli/train/radio_domain.h"
+#include "core/recordings/labelled_recording.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
@@ -99,8 +99,8 @@ absl::StatusOr<Trained> TrainOnNewBursts(const ModulationTrainingOptions& option
   return trained;
 }
 
-absl::StatusOr<LabelledBursts> FewBursts(const TrainModulationArguments& arguments) {
-  if (!arguments.iq.empty()) return ReadLabelledRecording(arguments.iq, arguments.labels);
+absl::StatusOr<recordings::LabelledBursts> FewBursts(const TrainModulationArguments& arguments) {
+  if (!arguments.iq.empty()) return recordings::ReadLabelledRecording(arguments.iq, arguments.labels);
   const ModulationTrainingOptions& training = arguments.training;
   ASSIGN_OR_RETURN(const BurstSet set,
                    BurstSet::Create(training.domain, training.snr, training.seed, BurstPurpose::kTraining));
@@ -108,7 +108,7 @@ absl::StatusOr<LabelledBursts> FewBursts(const TrainModulationArguments& argumen
 }
 
 absl::StatusOr<Trained> TrainOnFewBursts(const TrainModulationArguments& arguments) {
-  ASSIGN_OR_RETURN(const LabelledBursts bursts, FewBursts(arguments));
+  ASSIGN_OR_RETURN(const recordings::LabelledBursts bursts, FewBursts(arguments));
   Trained trained;
   double least_nll = std::numeric_limits<double>::infinity();
   const auto start = std::chrono::steady_clock::now();

@@ -30,9 +30,11 @@ std::vector<std::string_view> Views() { return {kSelfSupervised, kClassifier}; }
 std::vector<ClientSetting> MakeTable() {
   return {
       {.field = Field(Settings::kWorkloadFieldNumber),
-       .choices = {kSelfSupervised, kExternal, kBeacon, kClassifier},
+       .choices = {kSelfSupervised, kExternal, kBeacon, kClassifier, kModulation, kPositioning},
        .help = "what nodes train; external: a program of yours beside each node; beacon: a network from "
-               "ranges to a position; both need model; classifier: an encoder with a head, from labels"},
+               "ranges to a position; modulation: from bursts to modulations; positioning: from a panel's "
+               "snapshots to a position; these four need model; classifier: an encoder with a head, from "
+               "labels"},
       {.field = Field(Settings::kTrainerFieldNumber),
        .workloads = {kExternal},
        .help = "the name that this program gives itself"},

@@ -47,6 +47,8 @@ inline constexpr std::string_view kSelfSupervised = "self_supervised";
 inline constexpr std::string_view kClassifier = "classifier";
 inline constexpr std::string_view kExternal = "external";
 inline constexpr std::string_view kBeacon = "beacon";
+inline constexpr std::string_view kModulation = "modulation";
+inline constexpr std::string_view kPositioning = "positioning";
 
 // At most 64 letters, digits, '-', '_' and '.': what names runs and trainers may have.
 bool IsPlainName(std::string_view name);

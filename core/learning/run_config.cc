@@ -110,8 +110,11 @@ void CheckClient(const RunConfig& config, Faults& faults) {
   const StrategyKind kind = config.strategy.kind;
   faults.Check(client.workload() == kSelfSupervised || kind != StrategyKind::kFedEma, "strategy.kind",
                fmt::format("fedema mixes models in the node; the workload {} cannot", client.workload()));
-  faults.Check(client.workload() != kBeacon || kind != StrategyKind::kFedProx, "strategy.kind",
-               "fedprox adds to the loss in the node; the workload beacon cannot");
+  const bool own_loss =
+      client.workload() == kBeacon || client.workload() == kModulation || client.workload() == kPositioning;
+  faults.Check(
+      !own_loss || kind != StrategyKind::kFedProx, "strategy.kind",
+      fmt::format("fedprox adds to the loss in the node; the workload {} cannot", client.workload()));
   faults.Check(client.encoding() != v1::UPDATE_ENCODING_TOPK || !Robust(kind), "client.encoding",
                "topk leaves most of an update out, and this strategy would see zeros");
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0, "client.proximal_mu",

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/learning/client_settings.h"
 #include "core/nn/beacon/federated_beacon.h"
 #include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/encoder_file.h"
+#include "core/nn/modulation/modulation_network.h"
+#include "core/nn/positioning/positioning_network.h"
 
 namespace tributary::learning {
 
@@ -36,6 +39,13 @@ absl::Status CheckClassifier(const parameters::TensorSet& model, bool personal) 
                                              : "client.head is shared, and this model has no head");
 }
 
+// `read`: what reading the model as that network gave.
+absl::Status CheckNetwork(std::string_view workload, const absl::Status& read) {
+  if (read.ok()) return read;
+  return absl::InvalidArgumentError(
+      fmt::format("the workload {0} needs a {0} network: {1}", workload, std::string(read.message())));
+}
+
 }  // namespace
 
 absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::TensorSet& model,
@@ -44,6 +54,12 @@ absl::Status CheckTrainable(const v1::ClientSettings& client, const parameters::
     return CheckBeacon(model, strategy == StrategyKind::kLevenbergMarquardt);
   }
   if (client.workload() == kClassifier) return CheckClassifier(model, HasPersonalHeads(client));
+  if (client.workload() == kModulation) {
+    return CheckNetwork(kModulation, nn::ModulationFromTensors(model).status());
+  }
+  if (client.workload() == kPositioning) {
+    return CheckNetwork(kPositioning, nn::PositioningFromTensors(model).status());
+  }
   if (client.workload() == kExternal) return absl::OkStatus();  // the user's own
   const auto format = model.metadata.find("format");
   if (format == model.metadata.end() || !format->second.starts_with("tributary-")) return absl::OkStatus();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace tributary::radio {
 
@@ -27,6 +29,15 @@ std::optional<BurstFault> NormaliseBurst(BurstView burst) {
   if (at_rail > kMostAtRail) return BurstFault::kClipped;
   for (float& component : burst) component = static_cast<float>(component * gain);
   return std::nullopt;
+}
+
+void TurnPhase(double angle, BurstView burst) {
+  const auto c = static_cast<float>(std::cos(angle)), s = static_cast<float>(std::sin(angle));
+  for (std::size_t t = 0; t < kBurstSamples; ++t) {
+    float& i = burst[t];
+    float& q = burst[kBurstSamples + t];
+    std::tie(i, q) = std::pair(c * i - s * q, s * i + c * q);
+  }
 }
 
 }  // namespace tributary::radio

@@ -34,4 +34,7 @@ std::string_view BurstFaultName(BurstFault fault);
 // Scales the burst to a mean power |I + jQ|² of one. A burst with a fault stays as it is.
 std::optional<BurstFault> NormaliseBurst(BurstView burst);
 
+// Multiplies the samples by e^(j·angle), angle in radians: another phase of the same transmission.
+void TurnPhase(double angle, BurstView burst);
+
 }  // namespace tributary::radio

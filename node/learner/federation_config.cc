@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <numbers>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "core/images/image_set.h"
 #include "core/learning/fitted_images.h"
+#include "core/parameters/npy.h"
+#include "core/recordings/labelled_positions.h"
+#include "core/recordings/labelled_recording.h"
 #include "core/runtime/address.h"
+#include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -37,9 +44,20 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
 namespace {
 
 // What tells which images to learn from: a program of the user's has its own.
-constexpr const char* kKeysOfImages[] = {"images", "labels",   "image_side", "image_colour", "glyphs",
-                                         "split",  "alpha",    "shards",     "shard_index",  "seed",
-                                         "buffer", "workload", "held_out"};
+constexpr std::size_t kMostPositionBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostFeatureBytes = std::size_t{4} << 30;
+constexpr double kMostCoordinateM = 1e6;
+
+constexpr const char* kKeysOfImages[] = {"images",      "labels", "image_side", "image_colour",
+                                         "glyphs",      "split",  "alpha",      "shards",
+                                         "shard_index", "seed",   "buffer",     "workload"};
+
+// Keys of images beside another kind of samples; `section`: who has those.
+void RefuseImages(const config::ConfigSection& federation, std::string_view section) {
+  for (const char* key : kKeysOfImages) {
+    if (federation.Has(key)) federation.Fault(key, fmt::format("{} has its own samples", section));
+  }
+}
 
 std::optional<ExternalTrainerOptions> ReadTrainer(const config::ConfigSection& federation) {
   const config::ConfigSection section = federation.Section("trainer");
@@ -57,9 +75,7 @@ std::optional<ExternalTrainerOptions> ReadTrainer(const config::ConfigSection& f
       !address.ok()) {
     section.Fault("socket", std::string(address.message()));
   }
-  for (const char* key : kKeysOfImages) {
-    if (federation.Has(key)) federation.Fault(key, "the program of [federation.trainer] has its own samples");
-  }
+  RefuseImages(federation, "the program of [federation.trainer]");
   return trainer;
 }
 
@@ -87,10 +103,40 @@ std::optional<BeaconSamplesConfig> ReadBeacon(const config::ConfigSection& feder
     section.Fault("anchors", "expected three different ones");
   }
   if (!(beacon.part.start < beacon.part.end)) section.Fault("from", "must be below to");
-  for (const char* key : kKeysOfImages) {
-    if (federation.Has(key)) federation.Fault(key, "[federation.beacon] has its own samples");
-  }
+  RefuseImages(federation, "[federation.beacon]");
   return beacon;
+}
+
+std::optional<BurstSamplesConfig> ReadModulation(const config::ConfigSection& federation) {
+  const config::ConfigSection section = federation.Section("modulation");
+  BurstSamplesConfig bursts;
+  section.ReadFile("iq", bursts.iq,
+                   "bursts to train on in runs of the workload modulation, instead of images: float32 [n, 2, "
+                   "128] in NumPy's format, or a SigMF recording (.sigmf-meta)");
+  section.ReadFile("labels", bursts.labels,
+                   "text: the modulation of each burst, a line each; needed with iq");
+  if (bursts.iq.empty()) return std::nullopt;
+  if (bursts.labels.empty()) section.Fault("labels", "needed to train on bursts");
+  RefuseImages(federation, "[federation.modulation]");
+  return bursts;
+}
+
+std::optional<PointSamplesConfig> ReadPositioning(const config::ConfigSection& federation) {
+  const config::ConfigSection section = federation.Section("positioning");
+  PointSamplesConfig points;
+  section.ReadFile("features", points.features,
+                   "snapshots of a panel to train on in runs of the workload positioning, instead of images: "
+                   "float32 [n, 1024] in NumPy's format");
+  section.ReadFile("positions", points.positions,
+                   "CSV: x,y of each snapshot in the site's frame, m; needed with features");
+  section.Read("orientation_deg", points.pose.angle_deg, {-360, 360},
+               "of the panel's frame, counter-clockwise");
+  section.Read("x_m", points.pose.x_m, {-kMostCoordinateM, kMostCoordinateM}, "of the panel's frame");
+  section.Read("y_m", points.pose.y_m, {-kMostCoordinateM, kMostCoordinateM}, "of the panel's frame");
+  if (points.features.empty()) return std::nullopt;
+  if (points.positions.empty()) section.Fault("positions", "needed to train on snapshots");
+  RefuseImages(federation, "[federation.positioning]");
+  return points;
 }
 
 }  // namespace
@@ -99,10 +145,21 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   FederationConfig config;
   config.trainer = ReadTrainer(section);
   config.beacon = ReadBeacon(section);
+  config.modulation = ReadModulation(section);
+  config.positioning = ReadPositioning(section);
   if (config.trainer && config.beacon) {
     section.Fault("beacon", "the program of [federation.trainer] has its own samples");
   }
-  const bool without_images = config.trainer || config.beacon;
+  if (config.modulation && (config.trainer || config.beacon)) {
+    section.Fault("modulation", "a node learns from one kind of samples, and another section names some");
+  }
+  if (config.positioning && (config.trainer || config.beacon || config.modulation)) {
+    section.Fault("positioning", "a node learns from one kind of samples, and another section names some");
+  }
+  const bool without_images = config.trainer || config.beacon || config.modulation || config.positioning;
+  if ((config.trainer || config.beacon) && section.Has("held_out")) {
+    section.Fault("held_out", "the model of this node's runs is not judged by accuracy");
+  }
   const auto unless_trainer = [without_images](config::Help help) {
     return without_images ? help : config::Required(help);
   };
@@ -118,7 +175,8 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   section.Choose("workload", config.classifier, {"self_supervised", "classifier"},
                  "of the runs that this node takes part in; a classifier learns from labels");
   section.Read("held_out", config.held_out, {0, 0.9},
-               "classifier: part of the images that it does not learn from, to tell the accuracy");
+               "classifier, modulation, positioning: part of the samples that it does not learn from, to "
+               "judge by");
   const bool drawn = config.images == "glyphs";
   if (drawn) {
     section.Read("glyphs", config.glyphs, {10, 1'000'000}, "how many to draw, with images = \"glyphs\"");
@@ -167,6 +225,45 @@ absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
   images::ImageSet part = Part(set, (*parts)[config.shard]);
   if (!config.classifier) part.labels.clear();
   return part;
+}
+
+absl::StatusOr<recordings::LabelledBursts> LoadBursts(const BurstSamplesConfig& config) {
+  ASSIGN_OR_RETURN(recordings::LabelledBursts bursts,
+                   recordings::ReadLabelledRecording(config.iq, config.labels));
+  if (bursts.count() == 0) return absl::InvalidArgumentError(config.iq + ": has no burst");
+  return bursts;
+}
+
+absl::StatusOr<PanelPoints> LoadPoints(const PointSamplesConfig& config) {
+  constexpr std::uint64_t kInputs = nn::PositioningNetwork::kInputs;
+  ASSIGN_OR_RETURN(const std::string text, runtime::ReadFile(config.positions, kMostPositionBytes));
+  ASSIGN_OR_RETURN(const auto positions, WithContext(config.positions, recordings::ParsePositions(text)));
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(config.features, kMostFeatureBytes));
+  ASSIGN_OR_RETURN(parameters::NpyArray array, WithContext(config.features, parameters::DecodeNpy(file)));
+  if (array.shape.size() != 2 || array.shape[1] != kInputs) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the array is [{}], not [n, {}]: a snapshot of the panel for "
+                    "each position",
+                    config.features, fmt::join(array.shape, ", "), kInputs));
+  }
+  if (array.shape[0] != positions.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} positions for {} snapshots", config.positions, positions.size(), array.shape[0]));
+  }
+  if (positions.empty()) return absl::InvalidArgumentError(config.features + ": has no snapshot");
+  for (std::size_t i = 0; i < array.values.size(); ++i) {
+    if (std::isfinite(array.values[i])) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("{}: snapshot {}, feature {} is not finite", config.features, i / kInputs, i % kInputs));
+  }
+  PanelPoints points{.features = std::move(array.values), .positions = {}};
+  const double angle = config.pose.angle_deg * std::numbers::pi / 180;
+  for (const scene::RoomPosition& each : positions) {
+    const double x = each.x - config.pose.x_m, y = each.y - config.pose.y_m;
+    points.positions.push_back(static_cast<float>(std::cos(angle) * x + std::sin(angle) * y));
+    points.positions.push_back(static_cast<float>(std::cos(angle) * y - std::sin(angle) * x));
+  }
+  return points;
 }
 
 absl::StatusOr<BeaconExamples> LoadExamples(const BeaconSamplesConfig& config) {

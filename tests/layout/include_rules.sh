@@ -21,7 +21,7 @@ rules=(
   "core/radio;$io|core/(config|estimate|http|images|learning|link|nn|parameters|privacy|recordings|runtime|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|recordings|runtime|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/survey;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|privacy|radio|truth|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/recordings;$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|estimate|http|images|learning|link|parameters|privacy|radio|truth|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/recordings;$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|estimate|http|images|learning|link|privacy|truth|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/truth;$io|core/(config|http|images|learning|link|nn|parameters|privacy|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/exchange;$grpc|$local_io|core/(config|estimate|http|images|learning|link|privacy|radio|recordings|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;_fuzz\.cc:"
   "core/graph;$io|core/(config|estimate|exchange|http|images|learning|link|privacy|radio|recordings|runtime|scene|survey|truth|wire)/|node/|aggregator/|cli/|fpga/;"

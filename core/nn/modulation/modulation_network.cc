@@ -58,17 +58,20 @@ absl::Status ReadClasses(const parameters::TensorSet& set, ModulationNetwork& ne
 
 }  // namespace
 
-std::string EncodeModulation(const ModulationNetwork& network) {
+parameters::TensorSet ModulationTensors(const ModulationNetwork& network) {
   parameters::TensorSet set;
   VisitModulationTensors(network, TensorWriter{set});
   WriteMetadata(kModulationConventions, network, set);
   set.metadata.emplace("network", network.architecture->name);
   set.metadata.emplace("classes", absl::StrJoin(network.classes, ","));
-  return parameters::EncodeSafetensors(set);
+  return set;
 }
 
-absl::StatusOr<ModulationNetwork> DecodeModulation(std::string_view file) {
-  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+std::string EncodeModulation(const ModulationNetwork& network) {
+  return parameters::EncodeSafetensors(ModulationTensors(network));
+}
+
+absl::StatusOr<ModulationNetwork> ModulationFromTensors(const parameters::TensorSet& set) {
   ModulationNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kModulationConventions, network));
   RETURN_IF_ERROR(ReadArchitecture(set, network));
@@ -91,6 +94,11 @@ absl::StatusOr<ModulationNetwork> DecodeModulation(std::string_view file) {
     return absl::InvalidArgumentError("calibration.activation_range is not positive");
   }
   return network;
+}
+
+absl::StatusOr<ModulationNetwork> DecodeModulation(std::string_view file) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  return ModulationFromTensors(set);
 }
 
 }  // namespace tributary::nn

@@ -12,6 +12,7 @@
 #include "core/nn/kernel/network_file.h"
 #include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/kernel/sequence_stack.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
@@ -56,9 +57,14 @@ struct ModulationNetwork : Provenance {
 // version, training_set; the rest describes the conventions: format, input, outputs.
 std::string EncodeModulation(const ModulationNetwork& network);
 
-// Fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as DecodeSafetensors; InvalidArgument for
-// another kind, convention, architecture, tensor, shape or type, for values that are not finite, a
-// temperature or a range that is not positive, and for classes that are not ten different names.
+// Fills sha256 (ParameterIdentity, hexadecimal). Errors: InvalidArgument for another kind, convention,
+// architecture, tensor, shape or type, for values that are not finite, a temperature or a range that is not
+// positive, and for classes that are not ten different names.
+absl::StatusOr<ModulationNetwork> ModulationFromTensors(const parameters::TensorSet& set);
+// The file. Errors: DataLoss as DecodeSafetensors; those of ModulationFromTensors.
 absl::StatusOr<ModulationNetwork> DecodeModulation(std::string_view file);
+
+// The tensors that EncodeModulation writes.
+parameters::TensorSet ModulationTensors(const ModulationNetwork& network);
 
 }  // namespace tributary::nn

@@ -90,4 +90,21 @@ std::vector<float> ModulationTrainer::NetworkParameters() const {
   return result;
 }
 
+std::uint64_t ModulationTrainerBytes(const ModulationArchitecture& architecture, std::size_t batch) {
+  const std::uint64_t passes = (batch + kSequenceLanes - 1) / kSequenceLanes;
+  std::uint64_t results = 0;
+  for (const SequenceShape& shape : SequenceShapes(kModulationInput, architecture.layers)) {
+    results += shape.size() * kSequenceLanes;
+  }
+  const std::uint64_t input = kModulationInput.size() * kSequenceLanes;
+  const std::uint64_t logits = kModulationClasses * kSequenceLanes;
+  // Values and gradients of each pass; one pass more for a convolution's spread gradient. Parameters, their
+  // gradient, two moments, and a convolution's weights in two orders.
+  constexpr std::uint64_t kVectors = 6;
+  constexpr std::uint64_t kOfBlocks = std::uint64_t{64} << 10;  // alignment, names, plans
+  return sizeof(float) * (passes * (input + 2 * results + logits) + input + 2 * results +
+                          kVectors * ParameterLayout(architecture.tensors()).size()) +
+         kOfBlocks;
+}
+
 }  // namespace tributary::nn

@@ -56,4 +56,7 @@ class ModulationTrainer {
   Adam adam_;
 };
 
+// Bytes that a trainer which goes on from given parameters holds at most after steps on so many bursts.
+std::uint64_t ModulationTrainerBytes(const ModulationArchitecture& architecture, std::size_t batch);
+
 }  // namespace tributary::nn

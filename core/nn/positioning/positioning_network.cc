@@ -62,16 +62,19 @@ void VisitPositioning(Network& network, Visit visit) {
 
 }  // namespace
 
-std::string EncodePositioning(const PositioningNetwork& network) {
+parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
   parameters::TensorSet set;
   VisitPositioning(network, TensorWriter{set});
   WriteMetadata(kPositioningConventions, network, set);
   set.metadata.emplace(kNormalisation, kNormalisations[static_cast<std::size_t>(network.alignment)]);
-  return parameters::EncodeSafetensors(set);
+  return set;
 }
 
-absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
-  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+std::string EncodePositioning(const PositioningNetwork& network) {
+  return parameters::EncodeSafetensors(PositioningTensors(network));
+}
+
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set) {
   PositioningNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
   ASSIGN_OR_RETURN(network.alignment, ReadAlignment(set));
@@ -82,6 +85,11 @@ absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
     return absl::InvalidArgumentError("calibration.covariance_scale is not positive");
   }
   return network;
+}
+
+absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  return PositioningFromTensors(set);
 }
 
 }  // namespace tributary::nn

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/kernel/network_file.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
@@ -54,8 +55,13 @@ struct PositioningNetwork : Provenance {
 // of the file: format, layers, input, normalisation, outputs, diagonal, covariance.
 std::string EncodePositioning(const PositioningNetwork& network);
 
-// Fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as DecodeSafetensors; InvalidArgument for
-// another kind, convention, alignment, shape or type, or values that are not finite.
+// Fills sha256 (ParameterIdentity, hexadecimal). Errors: InvalidArgument for another kind, convention,
+// alignment, shape or type, or values that are not finite.
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set);
+// The file. Errors: DataLoss as DecodeSafetensors; those of PositioningFromTensors.
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file);
+
+// The tensors that EncodePositioning writes.
+parameters::TensorSet PositioningTensors(const PositioningNetwork& network);
 
 }  // namespace tributary::nn

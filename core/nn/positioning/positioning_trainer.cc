@@ -111,4 +111,11 @@ void PositioningTrainer::Export(PositioningNetwork& network) const {
             network.batch_norm_scale, network.batch_norm_shift);
 }
 
+std::uint64_t PositioningTrainerBytes(std::size_t batch) {
+  const std::vector<DenseStep> steps = Steps(DenseStepKind::kAffine);
+  constexpr std::uint64_t kVectors = 4;  // parameters, their gradient, two moments
+  return DenseStackBytes(steps, batch) + DensePassBytes(steps, batch) +
+         sizeof(float) * (kVectors * ParameterLayout(DenseTensors(steps)).size() + kGaussianOutputs * batch);
+}
+
 }  // namespace tributary::nn

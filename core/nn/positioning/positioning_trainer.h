@@ -56,4 +56,7 @@ class PositioningTrainer {
   Adam adam_;
 };
 
+// Bytes that a trainer of a given network holds.
+std::uint64_t PositioningTrainerBytes(std::size_t batch);
+
 }  // namespace tributary::nn

@@ -1,4 +1,4 @@
-// Bursts of a file that a command is given.
+// Bursts of a file.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 #include "absl/status/statusor.h"
 #include "core/parameters/npy.h"
 
-namespace tributary::cli {
+namespace tributary::recordings {
 
 // [n, 2, 128], scaled to unit power: from float32 [n, 2, 128] in NumPy's format, or a SigMF recording
 // (NAME.sigmf-meta) cut into bursts. Errors: those of the file, naming it; InvalidArgument, naming the burst,
 // for one with a radio::BurstFault.
 absl::StatusOr<parameters::NpyArray> ReadBursts(const std::string& path);
 
-}  // namespace tributary::cli
+}  // namespace tributary::recordings

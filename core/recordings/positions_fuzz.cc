@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include "absl/strings/match.h"
-#include "cli/adapt/labelled_points.h"
+#include "core/recordings/labelled_positions.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace tributary;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  const auto positions = cli::ParsePositions(text);
+  const auto positions = recordings::ParsePositions(text);
   if (!positions.ok()) {
     constexpr std::size_t kMostOfAMessage = 400;
     if (!absl::StartsWith(positions.status().message(), "line ")) std::abort();

@@ -1,4 +1,4 @@
-#include "cli/offline/burst_file.h"
+#include "core/recordings/burst_file.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
-namespace tributary::cli {
+namespace tributary::recordings {
 namespace {
 
 const char* FaultText(radio::BurstFault fault) {
@@ -67,4 +67,4 @@ absl::StatusOr<parameters::NpyArray> ReadBursts(const std::string& path) {
   return array;
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::recordings

@@ -6,13 +6,13 @@
 #include <string_view>
 
 #include "absl/strings/match.h"
-#include "cli/train/labelled_recording.h"
 #include "core/radio/modulation.h"
+#include "core/recordings/labelled_recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace tributary;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  const auto labels = cli::ParseLabels(text);
+  const auto labels = recordings::ParseLabels(text);
   if (!labels.ok()) {
     constexpr std::size_t kMostOfAMessage = 400;
     if (!absl::StartsWith(labels.status().message(), "line ")) std::abort();

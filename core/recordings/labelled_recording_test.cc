@@ -1,4 +1,4 @@
-#include "cli/train/labelled_recording.h"
+#include "core/recordings/labelled_recording.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "core/runtime/file.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary::cli {
+namespace tributary::recordings {
 namespace {
 
 using ::testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST_F(LabelledRecordingTest, NamesAFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace tributary::cli
+}  // namespace tributary::recordings

@@ -1,4 +1,4 @@
-#include "cli/train/labelled_recording.h"
+#include "core/recordings/labelled_recording.h"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "cli/offline/burst_file.h"
 #include "core/radio/modulation.h"
+#include "core/recordings/burst_file.h"
 #include "core/runtime/file.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
-namespace tributary::cli {
+namespace tributary::recordings {
 namespace {
 
 constexpr std::size_t kMaxLabelBytes = std::size_t{1} << 30;
@@ -58,4 +58,4 @@ absl::StatusOr<LabelledBursts> ReadLabelledRecording(const std::string& iq, cons
   return recording;
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::recordings

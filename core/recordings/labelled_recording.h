@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/train/labelled_bursts.h"
+#include "core/recordings/labelled_bursts.h"
 
-namespace tributary::cli {
+namespace tributary::recordings {
 
 // One name of radio::kModulations a line, in any letters; spaces around it and empty lines at the end do not
 // count. Errors: InvalidArgument, naming the line.
@@ -19,4 +19,4 @@ absl::StatusOr<std::vector<std::uint8_t>> ParseLabels(std::string_view text);
 // the file; InvalidArgument for fewer or more labels than bursts.
 absl::StatusOr<LabelledBursts> ReadLabelledRecording(const std::string& iq, const std::string& labels);
 
-}  // namespace tributary::cli
+}  // namespace tributary::recordings
