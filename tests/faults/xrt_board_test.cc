@@ -72,7 +72,9 @@ TEST_P(XrtStartTest, StopsAtOnceAndNamesDeviceAndRemedy) {
   // A fault of the board names panel and device. A fault of the file, which needs no board, names its key.
   const bool of_the_file = std::string(GetParam().says).find("panel[0]") != std::string::npos;
   EXPECT_THAT(node.process().Log(), HasSubstr(of_the_file ? ".toml:" : "panel south: "));
-  if (!of_the_file) EXPECT_THAT(node.process().Log(), HasSubstr("device 0"));
+  if (!of_the_file) {
+    EXPECT_THAT(node.process().Log(), HasSubstr("device 0"));
+  }
   EXPECT_THAT(node.process().Log(), HasSubstr(GetParam().says));
   EXPECT_THAT(node.process().Log(), HasSubstr(GetParam().remedy));
 }
