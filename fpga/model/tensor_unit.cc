@@ -9,7 +9,7 @@
 namespace tributary::fpga {
 namespace {
 
-std::int8_t Byte(std::span<const std::uint64_t> words, std::size_t at) {
+std::int32_t Byte(std::span<const std::uint64_t> words, std::size_t at) {
   return static_cast<std::int8_t>(words[at / 8] >> (8 * (at % 8)));
 }
 
@@ -20,7 +20,7 @@ std::int64_t RoundHalfToEven(std::int64_t value, int shift) {
   return tie ? rounded & ~std::int64_t{1} : rounded;
 }
 
-// The program refused a weight of -128 before the unit uses it.
+// The unit refuses a weight of -128.
 bool AnyBadWeight(const TensorCommand& command, const TensorUnitSize& size,
                   std::span<const std::uint64_t> following) {
   if (following.empty()) return false;
@@ -136,8 +136,8 @@ void TensorUnit::Store(const TensorCommand& command, std::span<std::uint64_t> to
   }
 }
 
-std::int8_t TensorUnit::Activation(const TensorCommand& c, std::uint32_t block, int y, int x,
-                                   std::uint32_t lane) const {
+std::int32_t TensorUnit::Activation(const TensorCommand& c, std::uint32_t block, int y, int x,
+                                    std::uint32_t lane) const {
   if (y < 0 || y >= c.input_height || x < 0 || x >= c.input_width) return c.pad_value;
   const std::size_t vector = c.input_address + std::size_t{block} * c.input_plane +
                              static_cast<std::size_t>(y) * c.input_width + static_cast<std::size_t>(x);

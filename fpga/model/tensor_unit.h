@@ -43,8 +43,8 @@ class TensorUnit {
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 
-  std::int8_t Activation(const TensorCommand& command, std::uint32_t block, int y, int x,
-                         std::uint32_t lane) const;
+  std::int32_t Activation(const TensorCommand& command, std::uint32_t block, int y, int x,
+                          std::uint32_t lane) const;
   // One output of the stage behind the sums, written to its place.
   void Write(const TensorCommand& command, const TensorChannel& channel, std::uint32_t block,
              std::uint32_t pixel, std::uint32_t lane, std::int32_t sum);
