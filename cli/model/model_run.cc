@@ -32,7 +32,7 @@ constexpr const char* kModelRunExamples = R"(Examples:
   tributary model run encoder.onnx --plan                          what goes in and out, and what each node costs
   tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
   tributary model run encoder.onnx --plan --accelerator tensor-model --lanes 32     shares, cycles
-  tributary model run encoder.onnx --arithmetic floats --input images=images.npy --out features
+  tributary model run encoder.onnx --arithmetic floats --dimension N=4 --input images=images.npy --out features
   tributary model run --operations                                 what graphs may consist of
 
 Make a graph of floats one of quantised layers with "tributary model quantise". Quantised layers (DequantizeLinear, convolution or product, QuantizeLinear) are computed in integers; --plan says which, and why others

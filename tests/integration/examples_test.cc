@@ -58,6 +58,9 @@ TEST_F(ExamplesTest, EveryRunIsOneThatCanBeStarted) {
   for (const std::string& file : files) {
     std::vector<std::string> words = {"run", "start", file, "--check"};
     if (file.ends_with("levenberg_marquardt.toml")) words.insert(words.end(), {"--model", start});
+    if (file.ends_with("modulation.toml")) {
+      words.insert(words.end(), {"--model", TRIBUTARY_SOURCE_DIR "/models/modulation.safetensors"});
+    }
     EXPECT_EQ(Faults("tributary", words), "") << file;
   }
 }
