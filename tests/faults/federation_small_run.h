@@ -55,7 +55,14 @@ class SmallRun {
   // Stops the last node while a round is under way and waits until this has the updates of all others.
   bool HoldARound() {
     const auto held = [this] {
-      const nlohmann::json run = Show();
+      const nlohmann::json answer = Answer();
+      const nlohmann::json run = answer.value("run", nlohmann::json::object());
+      // If its own update is one of the accepted ones, the round ends with the last of the others.
+      const std::string stopped = "learner-" + std::to_string(kNodes - 1);
+      for (const nlohmann::json& node : answer.value("participants", nlohmann::json::array())) {
+        if (node.value("node", "") == stopped && node.value("last_round", 0) == run.value("round", 0))
+          return false;
+      }
       return AcceptedInRound(run) == kNodes - 1 && run.value("connected_nodes", 0) == kNodes - 1;
     };
     for (int attempt = 0; attempt < 10; ++attempt) {
@@ -77,10 +84,7 @@ class SmallRun {
   // How many rounds are committed; -1 if the aggregator does not answer.
   int CommittedRounds() const { return Show().value("committed_rounds", -1); }
   // The run as the aggregator shows it; an empty object without an answer.
-  nlohmann::json Show() const {
-    const auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
-    return answer.is_discarded() ? nlohmann::json::object() : answer["run"];
-  }
+  nlohmann::json Show() const { return Answer().value("run", nlohmann::json::object()); }
   std::string ModelFile(int round) const {
     return ReadText(StorePath("models/r." + std::to_string(round) + ".safetensors"));
   }
@@ -95,6 +99,12 @@ class SmallRun {
   }
 
  private:
+  // With all parts of the page; an empty object without an answer.
+  nlohmann::json Answer() const {
+    auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return answer.is_discarded() ? nlohmann::json::object() : answer;
+  }
+
   void Start() {
     nn::SelfSupervisedOptions options;
     // An update is larger than a page: a full disk has no room for it, also in a file that is there.
