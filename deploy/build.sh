@@ -3,6 +3,7 @@
 # usage: build.sh PRESET [-DOPTION=VALUE...] [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export CCACHE_DEPEND=1  # the compiler says what it has read, so that ccache need not preprocess first
 preset=$1
 shift
 options=()
