@@ -89,8 +89,12 @@ TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemo
                                       std::to_string(aggregator.ingest_port()),
                                       std::to_string(tested.seconds)};
   command.insert(command.end(), attackers_files.begin(), attackers_files.end());
-  Process attacker("/usr/bin/nice", command, folder.Path("attacker.log"));
-  EXPECT_EQ(attacker.Wait(seconds(60)), 0) << attacker.Log();
+  // Again, if a busy machine left it no time to do harm.
+  int attempts = 0;
+  do {
+    Process attacker("/usr/bin/nice", command, folder.Path("attacker.log"));
+    EXPECT_EQ(attacker.Wait(seconds(60)), 0) << attacker.Log();
+  } while (++attempts < 3 && !(Refused(aggregator, tested.counted) > 0));
   EXPECT_NE(load.Wait(seconds(60)), -1) << load.Log();
   const auto json = nlohmann::json::parse(ReadText(report), nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << load.Log() << aggregator.process().Log();
