@@ -149,10 +149,10 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
   } else if (config_.federation->beacon) {
     trainer = std::make_unique<learner::BeaconTrainer>(*std::move(prepared.examples));
   } else if (config_.federation->modulation) {
-    trainer = std::make_unique<learner::ModulationTrainer>(*std::move(prepared.bursts), config_.node,
+    trainer = std::make_unique<learner::ModulationTrainer>(*prepared.bursts, config_.node,
                                                            config_.federation->held_out);
   } else if (config_.federation->positioning) {
-    trainer = std::make_unique<learner::PositioningTrainer>(*std::move(prepared.points), config_.node,
+    trainer = std::make_unique<learner::PositioningTrainer>(*prepared.points, config_.node,
                                                             config_.federation->held_out);
   } else if (config_.federation->classifier) {
     trainer = std::make_unique<learner::ClassifierTrainer>(*std::move(prepared.images), config_.node,

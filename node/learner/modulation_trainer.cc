@@ -15,6 +15,7 @@
 #include "core/nn/modulation/modulation_trainer.h"
 #include "core/radio/burst.h"
 #include "core/status/macros.h"
+#include "node/learner/held_out.h"
 #include "node/learner/node_seed.h"
 
 namespace tributary::learner {
@@ -52,15 +53,10 @@ class BurstOrder {
 
 }  // namespace
 
-ModulationTrainer::ModulationTrainer(recordings::LabelledBursts bursts, std::string node, double held_out)
+ModulationTrainer::ModulationTrainer(const recordings::LabelledBursts& bursts, std::string node,
+                                     double held_out)
     : node_(std::move(node)) {
-  std::vector<std::size_t> order(bursts.count());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  nn::RandomStream(NodeSeed(0, node_)).Shuffle(order);
-  const auto judged = static_cast<std::size_t>(held_out * static_cast<double>(order.size()));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    (i < judged ? held_out_ : trained_on_).Append(bursts, order[i]);
-  }
+  HoldOut(bursts, node_, held_out, held_out_, trained_on_);
 }
 
 absl::StatusOr<TrainingPlan> ModulationTrainer::Plan(const wire::TrainTask& task,

@@ -25,7 +25,7 @@ class ModulationTrainer : public Trainer {
  public:
   // `node`: its name, which seeds what is held out and the order. `held_out`: a part of the bursts, 0 to 1,
   // rounded down; with none the temperature stays.
-  ModulationTrainer(recordings::LabelledBursts bursts, std::string node, double held_out);
+  ModulationTrainer(const recordings::LabelledBursts& bursts, std::string node, double held_out);
 
   std::string_view workload() const override { return "modulation"; }
   std::uint64_t sample_count() const override { return trained_on_.count(); }

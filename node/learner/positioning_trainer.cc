@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "core/nn/encoder/self_supervised_trainer.h"
@@ -14,6 +13,7 @@
 #include "core/nn/positioning/positioning_trainer.h"
 #include "core/recordings/snapshot_augmentation.h"
 #include "core/status/macros.h"
+#include "node/learner/held_out.h"
 #include "node/learner/node_seed.h"
 
 namespace tributary::learner {
@@ -60,15 +60,9 @@ void PanelPoints::Append(const PanelPoints& others, std::size_t n) {
   positions.push_back(others.positions[2 * n + 1]);
 }
 
-PositioningTrainer::PositioningTrainer(PanelPoints points, std::string node, double held_out)
+PositioningTrainer::PositioningTrainer(const PanelPoints& points, std::string node, double held_out)
     : node_(std::move(node)) {
-  std::vector<std::size_t> order(points.count());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  nn::RandomStream(NodeSeed(0, node_)).Shuffle(order);
-  const auto judged = static_cast<std::size_t>(held_out * static_cast<double>(order.size()));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    (i < judged ? held_out_ : trained_on_).Append(points, order[i]);
-  }
+  HoldOut(points, node_, held_out, held_out_, trained_on_);
 }
 
 absl::StatusOr<TrainingPlan> PositioningTrainer::Plan(const wire::TrainTask& task,

@@ -42,7 +42,7 @@ class PositioningTrainer : public Trainer {
  public:
   // `node`: its name, which seeds what is held out and the draws. `held_out`: a part of the points, 0 to 1,
   // rounded down; with none the covariance scale stays.
-  PositioningTrainer(PanelPoints points, std::string node, double held_out);
+  PositioningTrainer(const PanelPoints& points, std::string node, double held_out);
 
   std::string_view workload() const override { return "positioning"; }
   std::uint64_t sample_count() const override { return trained_on_.count(); }
