@@ -1,4 +1,4 @@
-// Which of a node's samples judge instead of training.
+// The part of a node's samples that judges instead of training.
 #pragma once
 
 #include <cstddef>
