@@ -42,7 +42,7 @@ auto ReadLeniently(parameters::TensorSet model, Read read) {
   auto network = read(model);
   if (network.ok()) return network;
   for (auto& [name, tensor] : model.tensors) {
-    if (!name.starts_with("calibration.")) continue;
+    if (!name.starts_with("calibration.") || tensor.type != parameters::ElementType::kFloat32) continue;
     const std::vector<float> ones(tensor.bytes.size() / sizeof(float), 1.0F);
     tensor = parameters::FloatTensor(tensor.shape, ones);
   }

@@ -132,6 +132,15 @@ TEST_F(ModulationTrainerTest, ANoisyCalibrationIsFittedAnew) {
   EXPECT_TRUE(nn::ModulationFromTensors(model_).ok());
 }
 
+// An aggregator may send anything; ranges in bytes must not become ranges without elements.
+TEST_F(ModulationTrainerTest, ACalibrationOfAnotherTypeIsRefused) {
+  parameters::Tensor& ranges = model_.tensors["calibration.activation_range"];
+  ranges.type = parameters::ElementType::kInt8;
+  ranges.bytes.resize(ranges.bytes.size() / sizeof(float));
+  ModulationTrainer trainer(Tones(100, 1), "south", 0.2);
+  EXPECT_THAT(std::string(trainer.Plan(task_, model_).status().message()), HasSubstr("activation_range"));
+}
+
 TEST_F(ModulationTrainerTest, WhatCannotBeTrainedIsSaid) {
   ModulationTrainer trainer(Tones(100, 1), "south", 0.2);
   ModulationTrainer empty({}, "south", 0.2);
