@@ -12,7 +12,6 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/graph_arguments.h"
-#include "cli/model/tensor_target.h"
 #include "cli/table.h"
 #include "core/graph/npy_array.h"
 #include "core/graph/session.h"
@@ -22,6 +21,7 @@
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
+#include "node/accelerator/tensor_target.h"
 
 namespace tributary::cli {
 namespace {
@@ -211,7 +211,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   if (arguments.file.empty()) return UsageError("give an ONNX file");
   if (arguments.plan == !arguments.out.empty()) return UsageError("give either --out FOLDER or --plan");
   ASSIGN_OR_RETURN(graph::SessionOptions options, OptionsOf(arguments));
-  const TensorModelTarget tensor_model({.lanes = arguments.lanes});
+  const accelerator::TensorModelTarget tensor_model({.lanes = arguments.lanes});
   if (arguments.accelerator == Accelerator::kTensorModel) options.accelerator = &tensor_model;
   if (arguments.strict && options.accelerator == nullptr) {
     return UsageError("--strict needs an --accelerator other than cpu");

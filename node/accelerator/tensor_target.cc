@@ -1,17 +1,17 @@
-#include "cli/model/tensor_target.h"
+#include "node/accelerator/tensor_target.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
-#include "cli/model/tensor_compiler.h"
-#include "cli/model/tensor_support.h"
 #include "core/status/macros.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_unit.h"
+#include "node/accelerator/tensor_compiler.h"
+#include "node/accelerator/tensor_support.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 namespace {
 
 class TensorModelSection : public graph::SectionRunner {
@@ -87,4 +87,4 @@ absl::StatusOr<std::unique_ptr<graph::SectionRunner>> TensorModelTarget::Prepare
   return std::make_unique<TensorModelSection>(std::move(program), size_);
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

@@ -1,4 +1,4 @@
-#include "cli/model/tensor_compiler.h"
+#include "node/accelerator/tensor_compiler.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <optional>
 #include <utility>
 
-#include "cli/model/tensor_support.h"
 #include "core/status/macros.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_timing.h"
+#include "node/accelerator/tensor_support.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 namespace {
 
 using fpga::TensorCommand;
@@ -449,4 +449,4 @@ absl::StatusOr<TensorProgram> CompileForTensorUnit(const QuantisedSection& secti
   return TensorCompiler(section, size, most_words).Compile();
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

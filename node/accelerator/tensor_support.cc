@@ -1,4 +1,4 @@
-#include "cli/model/tensor_support.h"
+#include "node/accelerator/tensor_support.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "fpga/model/tensor_layout.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 namespace {
 
 using graph::kAbsent;
@@ -138,4 +138,4 @@ std::string WhyNotOnTensorUnit(const QuantisedLayer& layer, const QuantisedTenso
   return WhyNoFactor(layer);
 }
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

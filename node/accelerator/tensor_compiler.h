@@ -8,7 +8,7 @@
 #include "core/graph/quantised/quantised_layer.h"
 #include "fpga/model/tensor_program.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 
 // Where a tensor lies in a buffer, for one image.
 struct TensorPlace {
@@ -35,4 +35,4 @@ absl::StatusOr<TensorProgram> CompileForTensorUnit(const graph::QuantisedSection
                                                    const fpga::TensorUnitSize& size,
                                                    std::uint64_t most_words);
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

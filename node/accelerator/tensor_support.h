@@ -7,7 +7,7 @@
 #include "core/graph/quantised/quantised_layer.h"
 #include "fpga/model/tensor_program.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 
 // Why the unit cannot compute the layer; empty if it can. A section of such layers may still be too large for
 // the activation memory.
@@ -25,4 +25,4 @@ double ResidualFactorOf(const graph::QuantisedLayer& layer);
 // A convolution of each channel for itself.
 bool IsDepthwise(const graph::QuantisedLayer& layer, const graph::QuantisedTensor& input);
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

@@ -1,4 +1,4 @@
-#include "cli/model/tensor_target.h"
+#include "node/accelerator/tensor_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "core/graph/quantised/qdq_fixture.h"
 #include "core/graph/session.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 namespace {
 
 using graph::Arithmetic;
@@ -219,4 +219,4 @@ TEST_F(TensorTargetTest, AProgramThatDoesNotFitTheMemoryIsLeftToTheProcessor) {
 }
 
 }  // namespace
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator

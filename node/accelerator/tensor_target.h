@@ -6,7 +6,7 @@
 #include "core/graph/quantised/section_runner.h"
 #include "fpga/model/tensor_program.h"
 
-namespace tributary::cli {
+namespace tributary::accelerator {
 
 // Programs of the tensor unit, executed by its golden model on the processor: the bits and the cycles of the
 // unit, without its speed.
@@ -25,4 +25,4 @@ class TensorModelTarget : public graph::SectionTarget {
   fpga::TensorUnitSize size_;
 };
 
-}  // namespace tributary::cli
+}  // namespace tributary::accelerator
