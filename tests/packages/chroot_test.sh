@@ -77,7 +77,8 @@ version=$(dpkg-deb -f "$root"/archives/tributary-node_*.deb Version)
 before=$version~before
 make_version_before
 in_root apt-get -qq update 2>/dev/null
-all=(tributary-node tributary-aggregator tributary tributary-models tributary-fpga-sim tributary-doc)
+all=(tributary-node tributary-aggregator tributary tributary-models tributary-fpga-sim tributary-doc
+  libtributary-delegate0 libtributary-delegate-dev)
 mapfile -t files_before < <(archives "$before" "${all[@]}")
 mapfile -t files < <(archives "$version" "${all[@]}")
 

@@ -15,7 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "pages"))
 import commands  # noqa: E402 (its folder must be known first)
 
 SKIPPED = 77
-COMPONENTS = ("tributary", "tributary-node", "tributary-aggregator", "tributary-models", "tributary-doc")
+COMPONENTS = ("tributary", "tributary-node", "tributary-aggregator", "tributary-models", "tributary-doc",
+              "libtributary-delegate0", "libtributary-delegate-dev")
 
 
 def run(*words):
@@ -77,6 +78,25 @@ def completion_faults(usr):
             if (usr / "share" / path).read_text() != run(usr / "bin/tributary", "completion", shell).stdout]
 
 
+def delegate_faults(source, usr):
+    """The example of the page compiles with what is installed, runs, and says what is wrong."""
+    page = (source / "docs/delegate.md").read_text(encoding="utf-8")
+    example = re.search(r"^```c\n(.*?)^```$", page, re.M | re.S).group(1)
+    faults = [] if len(example.splitlines()) <= 30 else ["docs/delegate.md: the example has more than 30 lines"]
+    if not (shutil.which("cc") and shutil.which("pkg-config")):
+        return faults
+    folder = next(usr.glob("lib/*/pkgconfig"))
+    flags = run("env", f"PKG_CONFIG_PATH={folder}", "pkg-config", "--cflags", "--libs", "tributary-delegate").stdout.split()
+    (usr / "classify.c").write_text(example, encoding="utf-8")
+    said = run("cc", "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", usr / "classify.c", *flags, "-o", usr / "classify")
+    if said.returncode != 0:
+        return faults + [f"docs/delegate.md: the example does not compile: {said.stderr}"]
+    said = run("env", f"LD_LIBRARY_PATH={folder.parent}", usr / "classify", usr / "none.onnx")
+    if said.returncode != 1 or "none.onnx" not in said.stderr:
+        faults.append(f"docs/delegate.md: the example ends with {said.returncode}: {said.stderr}")
+    return faults
+
+
 def second_install_faults(build, usr):
     """An operator's configuration survives an installation over it."""
     path = usr / "etc/tributary/node.toml"
@@ -100,7 +120,7 @@ def main():
         usr = pathlib.Path(scratch) / "usr"
         install(build, usr)
         faults = (manual_faults(usr) + configuration_faults(usr) + unit_faults(usr) + completion_faults(usr)
-                  + second_install_faults(build, usr) + version_faults(source))
+                  + delegate_faults(source, usr) + second_install_faults(build, usr) + version_faults(source))
         print(f"{sum(path.is_file() for path in usr.rglob('*'))} files installed")
     for fault in faults:
         print(f"fault: {fault}")
