@@ -169,6 +169,10 @@ absl::Status Session::PrepareSection(const FoundLayers& found, const Part& part,
     const std::uint64_t own = i < cycles.layers.size() ? cycles.layers[i] : 0;
     accelerator_.cycles += own;
     ReportLayer(found.layers[part.layers[i]], *target, why_not_[part.layers[i]], own);
+    std::vector<std::size_t>& nodes = step.layers.emplace_back();
+    for (const std::size_t node : found.layers[part.layers[i]].nodes) {
+      if (report_of_[node] != kAbsent && covered_[node]) nodes.push_back(Place(report_of_[node]));
+    }
   }
   return absl::OkStatus();
 }
@@ -364,16 +368,55 @@ absl::Status Session::Run(std::span<const View> inputs) {
     }
     data_[Place(expected.value)] = inputs[i].data;
   }
+  times_.clear();
   for (Step& step : steps_) {
-    Connect(step);
-    if (step.section != nullptr) {
-      RETURN_IF_ERROR(step.section->Run(step.inputs, step.outputs));
-      continue;
-    }
-    const absl::Status status = step.operation->run(step.context, {step.inputs, step.outputs, &scratch_});
-    if (!status.ok()) return WithContext(Named(*step.context.node), status);
+    const auto begin =
+        keeps_times_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    RETURN_IF_ERROR(RunStep(step));
+    if (keeps_times_) TakeTimes(step, begin);
   }
   return absl::OkStatus();
+}
+
+absl::Status Session::RunStep(Step& step) {
+  Connect(step);
+  if (step.section != nullptr) {
+    return step.section->Run(step.inputs, step.outputs);
+  }
+  const absl::Status status = step.operation->run(step.context, {step.inputs, step.outputs, &scratch_});
+  return status.ok() ? status : WithContext(Named(*step.context.node), status);
+}
+
+void Session::KeepTimes() {
+  keeps_times_ = true;
+  parts_.clear();
+  std::size_t time = 0;
+  for (const Step& step : steps_) {
+    if (step.section == nullptr) {
+      parts_.push_back({.nodes = {Place(report_of_[step.node])}, .time = time++});
+      continue;
+    }
+    step.section->KeepTimes();
+    const bool apart = step.section->layer_times().size() == step.layers.size();
+    if (apart) parts_.push_back({.time = time++});
+    for (const std::vector<std::size_t>& layer : step.layers) {
+      parts_.push_back({.nodes = layer, .time = time});
+      time += apart ? 1 : 0;
+    }
+    time += apart ? 0 : 1;
+  }
+}
+
+void Session::TakeTimes(const Step& step, std::chrono::steady_clock::time_point begin) {
+  const std::chrono::nanoseconds all = std::chrono::steady_clock::now() - begin;
+  times_.push_back(all);
+  if (step.section == nullptr) return;
+  const std::span<const std::chrono::nanoseconds> layers = step.section->layer_times();
+  if (layers.size() != step.layers.size()) return;
+  // What is left is the way in and out.
+  std::chrono::nanoseconds& ends = times_.back();
+  for (const std::chrono::nanoseconds layer : layers) ends -= layer;
+  times_.insert(times_.end(), layers.begin(), layers.end());
 }
 
 std::vector<PortReport> Session::inputs() const {

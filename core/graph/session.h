@@ -1,6 +1,7 @@
 // A graph that is ready to run: checked, planned, its memory known.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -62,6 +63,13 @@ struct AcceleratorReport {
   std::uint64_t transfers = 0;  // of them
 };
 
+// A node or a layer, as a run computes it.
+struct RunPart {
+  std::vector<std::size_t> nodes = {};  // places in nodes(), that which gives a layer's sums first; empty:
+                                        // what goes into and out of the layers behind
+  std::size_t time = 0;  // place in times(); layers that are computed in one go share it
+};
+
 // Owns all memory that a run takes; a run allocates small lists only. One thread at a time. The results are
 // those of ONNX's semantics in float32; sums of products are made in another order than a reference's. The
 // result of each quantised layer in integers is within one step of what the floats give for the same input.
@@ -87,6 +95,13 @@ class Session {
   // node cannot take, naming it.
   absl::Status Run(std::span<const View> inputs);
 
+  // From now on keeps how long the parts of a run take.
+  void KeepTimes();
+  // In the order of a run; empty without KeepTimes.
+  const std::vector<RunPart>& parts() const { return parts_; }
+  // Of the last run.
+  std::span<const std::chrono::nanoseconds> times() const { return times_; }
+
   // What the last run gave, until the next.
   View output(std::size_t index) const { return ViewOf(graph_.outputs[index]); }
 
@@ -97,7 +112,8 @@ class Session {
     NodeContext context = {};
     const Operation* operation = nullptr;
     std::unique_ptr<SectionRunner> section = nullptr;
-    std::vector<int> reads = {}, writes = {};  // values; kAbsent: an input that is left out
+    std::vector<std::vector<std::size_t>> layers = {};  // of the section: places in nodes()
+    std::vector<int> reads = {}, writes = {};           // values; kAbsent: an input that is left out
     std::vector<View> inputs = {}, outputs = {};
   };
 
@@ -122,6 +138,9 @@ class Session {
   View ViewOf(int value) const;
   const Array* ConstantOf(int value) const;
   void Connect(Step& step) const;
+  absl::Status RunStep(Step& step);
+  // Behind those of the steps before: of a step that began then.
+  void TakeTimes(const Step& step, std::chrono::steady_clock::time_point begin);
 
   Graph graph_;
   const SessionOptions options_;
@@ -129,8 +148,11 @@ class Session {
   std::vector<std::byte*> data_;  // of each value that is no constant; an input's: the caller's
   std::vector<Step> steps_;
   std::vector<NodeReport> reports_;
-  std::vector<int> report_of_;        // of each node of the graph; kAbsent: none
-  std::vector<bool> covered_;         // of each node of the graph: layers stand for it
+  std::vector<int> report_of_;  // of each node of the graph; kAbsent: none
+  std::vector<bool> covered_;   // of each node of the graph: layers stand for it
+  bool keeps_times_ = false;
+  std::vector<RunPart> parts_;
+  std::vector<std::chrono::nanoseconds> times_;
   std::vector<std::string> why_not_;  // of each layer that was found: on the accelerator
   AcceleratorReport accelerator_;
   std::uint64_t constant_bytes_ = 0;

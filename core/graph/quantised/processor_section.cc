@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -115,7 +116,11 @@ class ProcessorSection : public SectionRunner {
       const int tensor = section_.inputs[i];
       LayoutOf(tensor).Load(inputs[i].As<std::uint8_t>(), DataOf(tensor));
     }
-    for (const PreparedLayer& layer : layers_) RunLayer(layer);
+    if (layer_times_.empty()) {
+      for (const PreparedLayer& layer : layers_) RunLayer(layer);
+    } else {
+      RunTimed();
+    }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const int tensor = section_.outputs[i];
       LayoutOf(tensor).Store(DataOf(tensor), outputs[i].As<std::uint8_t>());
@@ -123,7 +128,20 @@ class ProcessorSection : public SectionRunner {
     return absl::OkStatus();
   }
 
+  void KeepTimes() override { layer_times_.resize(layers_.size()); }
+  std::span<const std::chrono::nanoseconds> layer_times() const override { return layer_times_; }
+
  private:
+  void RunTimed() {
+    auto begin = std::chrono::steady_clock::now();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      RunLayer(layers_[l]);
+      const auto end = std::chrono::steady_clock::now();
+      layer_times_[l] = end - begin;
+      begin = end;
+    }
+  }
+
   const ByteLayout& LayoutOf(int tensor) const { return layouts_[Size(tensor)]; }
   std::uint8_t* DataOf(int tensor) const { return base_ + offsets_[Size(tensor)]; }
 
@@ -365,6 +383,7 @@ class ProcessorSection : public SectionRunner {
   std::size_t arena_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   std::vector<PreparedLayer> layers_;
+  std::vector<std::chrono::nanoseconds> layer_times_;  // empty: nobody asks
   std::vector<std::uint8_t> arena_;
   std::uint8_t* base_ = nullptr;
 };

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -351,6 +354,45 @@ TEST(QuantisedLayersTest, LayersAndFloatNodesTakeTurns) {
   }
   EXPECT_THAT(in_floats, ::testing::ElementsAre("DequantizeLinear", "Sigmoid", "QuantizeLinear"));
   EXPECT_GT(Compare(qdq).elements, 0);
+}
+
+// A node, two layers that are computed one after another, and a node.
+TEST(QuantisedLayersTest, TimesAreThoseOfNodesAndLayers) {
+  QdqModel qdq(19);
+  const Quantisation grid{ElementType::kUint8, 0.05f, 20};
+  const std::string x = qdq.Through("x", grid);
+  qdq.model().Input("x", {1, 4, 6, 6});
+  const std::string one = qdq.Through(qdq.Node("Relu", {x}), grid);
+  const std::string sums = qdq.Node("Conv", {one, qdq.Weights({8, 4, 1, 1}, 0.01f, 0)});
+  qdq.model().Output(qdq.Through(qdq.Node("Relu", {sums}), grid));
+  const auto session = Opened(qdq.model(), Arithmetic::kIntegers);
+  ASSERT_NE(session, nullptr);
+  Array image({ElementType::kFloat32, {1, 4, 6, 6}});
+  const View views[] = {image.view()};
+  ASSERT_TRUE(session->Run(views).ok());
+  EXPECT_TRUE(session->times().empty() && session->parts().empty());
+  session->KeepTimes();
+  std::vector<std::size_t> nodes, times;
+  for (const RunPart& part : session->parts()) {
+    nodes.insert(nodes.end(), part.nodes.begin(), part.nodes.end());
+    times.push_back(part.time);
+  }
+  std::ranges::sort(nodes);
+  std::vector<std::size_t> all(session->nodes().size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(nodes, all);  // each node is in one part
+  EXPECT_THAT(times,
+              ::testing::ElementsAre(0, 1, 2, 3, 4));  // QuantizeLinear; ends; layers; DequantizeLinear
+  EXPECT_TRUE(session->parts()[1].nodes.empty());
+  EXPECT_EQ(session->nodes()[session->parts()[3].nodes[0]].operation, "Conv");
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(session->Run(views).ok());
+    ASSERT_EQ(session->times().size(), 5u);
+    for (const std::chrono::nanoseconds time : session->times()) EXPECT_GE(time.count(), 0);
+    EXPECT_GT(std::accumulate(session->times().begin(), session->times().end(), std::chrono::nanoseconds(0))
+                  .count(),
+              0);
+  }
 }
 
 TEST(QuantisedLayersTest, APlanSaysWhyANodeIsNoLayer) {

@@ -1,6 +1,7 @@
 // Who computes the quantised layers of a graph: the processor, or an accelerator beside it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,6 +29,9 @@ class SectionRunner {
 
   // Arrays in ONNX's order of elements, one for each of the section's inputs and outputs.
   virtual absl::Status Run(std::span<const View> inputs, std::span<const View> outputs) = 0;
+  // From now on keeps how long each layer of a run takes, in the section's order, if it can tell them apart.
+  virtual void KeepTimes() {}
+  virtual std::span<const std::chrono::nanoseconds> layer_times() const { return {}; }
   virtual std::uint64_t memory_bytes() const = 0;
   virtual SectionCycles cycles() const { return {}; }
 };
