@@ -99,7 +99,7 @@ class Session {
   void KeepTimes();
   // In the order of a run; empty without KeepTimes.
   const std::vector<RunPart>& parts() const { return parts_; }
-  // Of the last run.
+  // Those of the last run.
   std::span<const std::chrono::nanoseconds> times() const { return times_; }
 
   // What the last run gave, until the next.
