@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/tensor_target.h"
 
 namespace tributary::cli {
@@ -32,6 +34,7 @@ constexpr const char* kModelRunExamples = R"(Examples:
   tributary model run encoder.onnx --plan                          what goes in and out, and what each node costs
   tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
   tributary model run encoder.onnx --plan --accelerator tensor-model --lanes 32     shares, cycles
+  tributary model run encoder.onnx --accelerator xrt --xclbin tensor.xclbin --input images=images.npy --out features
   tributary model run encoder.onnx --arithmetic floats --dimension N=4 --input images=images.npy --out features
   tributary model run --operations                                 what graphs may consist of
 
@@ -40,15 +43,19 @@ are not. "--arithmetic floats" computes them node for node as the file has them:
 scale at most. Each output becomes FOLDER/NAME.npy.
 A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";
 
-enum class Accelerator { kCpu, kTensorModel };
+enum class Accelerator { kCpu, kTensorModel, kXrt };
+
+// A board is not given up for a slow run: nobody waits for a slot here.
+constexpr std::chrono::milliseconds kBoardPatience{60'000};
 
 struct ModelRunArguments {
-  std::string file, out;
+  std::string file, out, xclbin;
   std::vector<std::string> inputs, dimensions;
   std::uint64_t memory_mib = 256;
   graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
   Accelerator accelerator = Accelerator::kCpu;
   std::uint32_t lanes = 16;
+  unsigned device = 0;
   bool plan = false, operations = false, strict = false, json = false;
 };
 
@@ -96,27 +103,45 @@ ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
   return list;
 }
 
+// Null: the processor computes all of it.
+absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenAccelerator(const ModelRunArguments& arguments) {
+  if (arguments.xclbin.empty() != (arguments.accelerator != Accelerator::kXrt)) {
+    return UsageError("--accelerator xrt and --xclbin FILE go together");
+  }
+  switch (arguments.accelerator) {
+    case Accelerator::kCpu:
+      break;
+    case Accelerator::kTensorModel:
+      return std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
+    case Accelerator::kXrt: {
+      if (arguments.lanes != 16) return UsageError("--lanes is for tensor-model: tensor_kernel has 16");
+      accelerator::XrtOptions options;
+      options.xclbin = arguments.xclbin;
+      options.device = arguments.device;
+      options.run_timeout = kBoardPatience;
+      return accelerator::OpenXrtTensorUnit(options);
+    }
+  }
+  return nullptr;
+}
+
 // What of the graph runs on the accelerator, and in how many cycles.
 ordered_json SharesOf(const graph::SectionTarget& accelerator, const graph::Session& session) {
-  std::int64_t nodes = 0, products = 0, all_products = 0;
-  for (const graph::NodeReport& node : session.nodes()) {
-    all_products += node.products;
-    if (node.runs_on != accelerator.name()) continue;
-    ++nodes;
-    products += node.products;
-  }
   const auto share = [](auto part, auto all) {
     return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
   };
   const graph::AcceleratorReport& report = session.accelerator();
-  return {{"name", accelerator.name()},
-          {"nodes", nodes},
-          {"share_of_nodes", share(nodes, session.nodes().size())},
-          {"multiply_accumulates", products},
-          {"share_of_multiply_accumulates", share(products, all_products)},
-          {"cycles", report.cycles},
-          {"transfer_cycles", report.transfers},
-          {"utilisation", share(products, report.cycles * accelerator.products_per_cycle())}};
+  ordered_json shares = {
+      {"name", accelerator.name()},
+      {"nodes", report.nodes},
+      {"share_of_nodes", share(report.nodes, report.all_nodes)},
+      {"multiply_accumulates", report.products},
+      {"share_of_multiply_accumulates", share(report.products, report.all_products)},
+      {"cycles", report.cycles},
+      {"transfer_cycles", report.transfers},
+      {"utilisation", share(report.products, report.cycles * accelerator.products_per_cycle())}};
+  if (report.counted_cycles != 0) shares["counted_cycles"] = report.counted_cycles;
+  return shares;
 }
 
 ordered_json PlanOf(const std::string& path, const graph::Session& session) {
@@ -156,6 +181,10 @@ void PrintAccelerator(const ordered_json& shares) {
       "runs on", shares["name"].get<std::string>(), 100 * shares["share_of_nodes"].get<double>(),
       100 * shares["share_of_multiply_accumulates"].get<double>(), shares["cycles"].get<std::uint64_t>(),
       shares["transfer_cycles"].get<std::uint64_t>(), 100 * shares["utilisation"].get<double>());
+  if (shares.contains("counted_cycles")) {
+    std::cout << absl::StrFormat("counted  %d cycles in this run\n",
+                                 shares["counted_cycles"].get<std::uint64_t>());
+  }
 }
 
 void PrintPlan(const ordered_json& plan) {
@@ -211,15 +240,15 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   if (arguments.file.empty()) return UsageError("give an ONNX file");
   if (arguments.plan == !arguments.out.empty()) return UsageError("give either --out FOLDER or --plan");
   ASSIGN_OR_RETURN(graph::SessionOptions options, OptionsOf(arguments));
-  const accelerator::TensorModelTarget tensor_model({.lanes = arguments.lanes});
-  if (arguments.accelerator == Accelerator::kTensorModel) options.accelerator = &tensor_model;
+  ASSIGN_OR_RETURN(const auto accelerator, OpenAccelerator(arguments));
+  options.accelerator = accelerator.get();
   if (arguments.strict && options.accelerator == nullptr) {
     return UsageError("--strict needs an --accelerator other than cpu");
   }
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
   ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
   ordered_json said = PlanOf(arguments.file, *session);
-  if (options.accelerator != nullptr) said["accelerator"] = SharesOf(*options.accelerator, *session);
+  if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
   if (arguments.plan) {
     if (arguments.json) {
       std::cout << wire::DumpJson(said) << "\n";
@@ -242,6 +271,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   RETURN_IF_ERROR(WithContext(arguments.file, session->Run(views)));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   said.erase("nodes");
+  if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
   said["seconds"] = took.count();
   said["files"] = paths;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -250,7 +280,11 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
       std::cout << runtime::Printable(paths[i]) << ": " << session->outputs()[i].spec.Text() << "\n";
     }
   }
-  if (arguments.json) std::cout << wire::DumpJson(said) << "\n";
+  if (arguments.json) {
+    std::cout << wire::DumpJson(said) << "\n";
+  } else if (accelerator != nullptr) {
+    PrintAccelerator(said["accelerator"]);
+  }
   return absl::OkStatus();
 }
 
@@ -267,8 +301,12 @@ void AddModelRunCommand(Commands& model) {
                 "Size of a dimension that the file leaves open");
   command.Choice(
       "--accelerator", arguments.accelerator,
-      {{"cpu", Accelerator::kCpu}, {"tensor-model", Accelerator::kTensorModel}},
-      "What computes quantised layers: the processor, or programs of the tensor unit on its golden model");
+      {{"cpu", Accelerator::kCpu}, {"tensor-model", Accelerator::kTensorModel}, {"xrt", Accelerator::kXrt}},
+      "What computes quantised layers: the processor, the tensor unit's golden model, or a board's tensor "
+      "unit");
+  command.Text("--xclbin", arguments.xclbin, "FILE",
+               "With xrt: the board's file, with the kernel tensor_kernel");
+  command.Number("--device", arguments.device, "N", "With xrt: index of the board", {0, 255});
   command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
                  "Rows and columns of the tensor unit");
   command.Flag("--strict", arguments.strict,

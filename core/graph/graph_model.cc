@@ -135,8 +135,9 @@ absl::StatusOr<GraphModel> DecodeGraphModel(std::string file, const OutputMeanin
   return model;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const GraphModel& model) {
-  return Session::Load(model.file, {.memory_bytes = kModelMemoryBytes});
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const GraphModel& model,
+                                                     const SectionTarget* accelerator) {
+  return Session::Load(model.file, {.memory_bytes = kModelMemoryBytes, .accelerator = accelerator});
 }
 
 }  // namespace tributary::graph

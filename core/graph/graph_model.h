@@ -59,7 +59,9 @@ inline constexpr std::uint64_t kModelMemoryBytes = std::uint64_t{128} << 20;
 // are not different names.
 absl::StatusOr<GraphModel> DecodeGraphModel(std::string file, const OutputMeaning& meaning);
 
-// For a model that was decoded.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const GraphModel& model);
+// For a model that was decoded. The accelerator, if there is one, outlives the session. Errors: those of
+// Session::Load.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const GraphModel& model,
+                                                     const SectionTarget* accelerator = nullptr);
 
 }  // namespace tributary::graph

@@ -73,6 +73,7 @@ absl::Status Session::Plan() {
   }
   ReportNodes();
   if (options_.arithmetic == Arithmetic::kIntegers) RETURN_IF_ERROR(TakeLayers());
+  CountDelegated();
   return PlaceResults();
 }
 
@@ -154,8 +155,10 @@ absl::Status Session::PrepareSection(const FoundLayers& found, const Part& part,
     if (section.ok()) {
       target = options_.accelerator;
       step.section = *std::move(section);
-    } else {
+    } else if (absl::IsResourceExhausted(section.status()) || absl::IsInvalidArgument(section.status())) {
       for (const std::size_t l : part.layers) why_not_[l] = std::string(section.status().message());
+    } else {
+      return section.status();
     }
   }
   if (step.section == nullptr) {
@@ -202,6 +205,16 @@ absl::Status Session::CheckStrict() const {
         report.why.empty() ? "it is not between quantised values" : report.why));
   }
   return absl::OkStatus();
+}
+
+void Session::CountDelegated() {
+  for (const NodeReport& report : reports_) {
+    const bool delegated = options_.accelerator != nullptr && report.runs_on == options_.accelerator->name();
+    accelerator_.nodes += delegated ? 1 : 0;
+    accelerator_.products += delegated ? report.products : 0;
+    ++accelerator_.all_nodes;
+    accelerator_.all_products += report.products;
+  }
 }
 
 // Those that no step reads any more: the weights of layers, of which the layers have their own.
@@ -368,6 +381,7 @@ absl::Status Session::Run(std::span<const View> inputs) {
     }
     data_[Place(expected.value)] = inputs[i].data;
   }
+  accelerator_.counted_cycles = 0;
   times_.clear();
   for (Step& step : steps_) {
     const auto begin =
@@ -381,7 +395,9 @@ absl::Status Session::Run(std::span<const View> inputs) {
 absl::Status Session::RunStep(Step& step) {
   Connect(step);
   if (step.section != nullptr) {
-    return step.section->Run(step.inputs, step.outputs);
+    RETURN_IF_ERROR(step.section->Run(step.inputs, step.outputs));
+    accelerator_.counted_cycles += step.section->counted_cycles();
+    return absl::OkStatus();
   }
   const absl::Status status = step.operation->run(step.context, {step.inputs, step.outputs, &scratch_});
   return status.ok() ? status : WithContext(Named(*step.context.node), status);

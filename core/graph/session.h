@@ -57,17 +57,20 @@ struct NodeReport {
   std::uint64_t cycles = 0;   // of the accelerator in a run, if this node gives a layer's sums
 };
 
-// What a run takes of the accelerator.
+// What runs on the accelerator, and what a run takes of it.
 struct AcceleratorReport {
-  std::uint64_t cycles = 0;     // of all layers and transfers
-  std::uint64_t transfers = 0;  // of them
+  std::int64_t nodes = 0, all_nodes = 0;
+  std::int64_t products = 0, all_products = 0;  // multiply-accumulates of a run
+  std::uint64_t cycles = 0;                     // of all layers and transfers, as the target plans them
+  std::uint64_t transfers = 0;                  // of them
+  std::uint64_t counted_cycles = 0;  // of the last run, as the accelerator counted them; 0: it does not
 };
 
 // A node or a layer, as a run computes it.
 struct RunPart {
   std::vector<std::size_t> nodes = {};  // places in nodes(), that which gives a layer's sums first; empty:
                                         // what goes into and out of the layers behind
-  std::size_t time = 0;  // place in times(); layers that are computed in one go share it
+  std::size_t time = 0;                 // place in times(); layers that are computed in one go share it
 };
 
 // Owns all memory that a run takes; a run allocates small lists only. One thread at a time. The results are
@@ -125,6 +128,7 @@ class Session {
   // Puts layers in the place of nodes.
   absl::Status TakeLayers();
   absl::Status CheckStrict() const;
+  void CountDelegated();
   absl::Status PrepareSection(const FoundLayers& found, const Part& part, DividedSection divided, Step& step);
   // What the plan says of nodes that a layer stands for.
   void ReportLayer(const FoundLayer& layer, const SectionTarget& target, const std::string& why_not,

@@ -1,7 +1,9 @@
 #include "fpga/model/tensor_unit.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "fmt/format.h"
 #include "fpga/model/fixed_point.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/tensor_timing.h"
@@ -59,6 +61,16 @@ std::optional<TensorRun> ReadTensorReport(std::span<const std::uint64_t, kTensor
   return TensorRun{.status = static_cast<TensorStatus>(words[2] & 0xff),
                    .command = static_cast<std::uint32_t>(words[2] >> 8),
                    .cycles = report.cycles};
+}
+
+std::string TensorFaultText(const TensorRun& run) {
+  static constexpr const char* kFaults[] = {
+      "no fault",         "a field out of range",   "an address out of range",
+      "a weight of -128", "the program ends early", "a failed read",
+      "a failed write"};
+  const auto status = static_cast<std::size_t>(run.status);
+  return fmt::format("status {} ({}) at command {}", status,
+                     status < std::size(kFaults) ? kFaults[status] : "not known", run.command);
 }
 
 TensorUnit::TensorUnit(const TensorUnitSize& size)

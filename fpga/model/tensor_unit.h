@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "fpga/model/tensor_program.h"
@@ -22,6 +23,9 @@ struct TensorRun {
 inline constexpr std::size_t kTensorReportWords = 3;
 // Nothing without the mark of a run that took place.
 std::optional<TensorRun> ReadTensorReport(std::span<const std::uint64_t, kTensorReportWords> words);
+
+// "status 1 (a field out of range) at command 3".
+std::string TensorFaultText(const TensorRun& run);
 
 // One unit with its memories, which keep their contents from run to run. One thread at a time.
 class TensorUnit {

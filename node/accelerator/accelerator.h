@@ -10,7 +10,8 @@
 
 namespace tributary::accelerator {
 
-// Owned and called by one panel thread. All implementations give the same numbers.
+// Owned and called by one panel thread. All implementations give the same numbers, but for graphs: the tensor
+// unit rounds with fewer bits than the processor.
 class Accelerator {
  public:
   struct Shape {
@@ -19,20 +20,29 @@ class Accelerator {
     std::size_t max_batch;
   };
 
-  // Counts of a device since creation; all zero without one.
+  // Counts since creation. Those of a device are zero without one, those of graphs without a graph.
   struct Counters {
     std::uint64_t runs = 0;         // started
     std::uint64_t failed_runs = 0;  // ended with an error
     std::uint64_t timeouts = 0;     // did not end in time
     std::uint64_t reopened = 0;     // times that the device was opened again after a failure
     std::uint64_t fallbacks = 0;    // batches that the processor computed instead
+    std::uint64_t cycles = 0;       // of the device's clock, as its runs reported them
+    // Nodes of computed graphs, in all and on the device.
+    std::uint64_t nodes = 0, delegated_nodes = 0;
+    std::uint64_t products = 0, delegated_products = 0;  // multiply-accumulates likewise
 
     friend Counters operator+(const Counters& a, const Counters& b) {
       return {.runs = a.runs + b.runs,
               .failed_runs = a.failed_runs + b.failed_runs,
               .timeouts = a.timeouts + b.timeouts,
               .reopened = a.reopened + b.reopened,
-              .fallbacks = a.fallbacks + b.fallbacks};
+              .fallbacks = a.fallbacks + b.fallbacks,
+              .cycles = a.cycles + b.cycles,
+              .nodes = a.nodes + b.nodes,
+              .delegated_nodes = a.delegated_nodes + b.delegated_nodes,
+              .products = a.products + b.products,
+              .delegated_products = a.delegated_products + b.delegated_products};
     }
   };
 

@@ -1,7 +1,10 @@
 #include "node/accelerator/create.h"
 
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "fpga/model/modulation_image.h"
+#include "node/accelerator/graph_run.h"
+#include "node/accelerator/tensor_target.h"
 
 namespace tributary::accelerator {
 
@@ -38,9 +41,18 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Modulat
   return CheckXrt(kernels, *config.xrt);
 }
 
-absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel&) {
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model) {
   if (!config.xrt.has_value()) return absl::OkStatus();
-  return absl::InvalidArgumentError("accelerator: no kernel runs a graph: use accelerator = \"cpu\"");
+  if (config.xrt->compute_units > 1) {
+    return absl::InvalidArgumentError(
+        "compute_units: a graph computes one subject after another, on one unit");
+  }
+  RETURN_IF_ERROR(CheckXrt({kXrtTensorKernel}, *config.xrt));
+  if (config.xrt->fall_back_to_cpu) return absl::OkStatus();
+  // The golden model takes what the unit takes.
+  const TensorModelTarget unit{fpga::TensorUnitSize()};
+  ASSIGN_OR_RETURN(const auto session, graph::OpenSession(model, &unit));
+  return WithContext("accelerator", CheckDelegated(*session));
 }
 
 absl::Status CheckFusion(const AcceleratorConfig& config) {
@@ -72,6 +84,7 @@ Created CreateAccelerator(const AcceleratorConfig& config, const nn::ModulationN
 
 Created CreateAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model) {
   RETURN_IF_ERROR(CheckAccelerator(config, model));
+  if (config.xrt.has_value()) return CreateXrtGraph(model, config.max_batch, *config.xrt);
   return CreateCpuGraph(model, config.max_batch);
 }
 

@@ -104,6 +104,7 @@ Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);
 inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 inline constexpr std::string_view kXrtBeaconKernel = "beacon_kernel";
+inline constexpr std::string_view kXrtTensorKernel = "tensor_kernel";
 // Modulations: fpga::kModulationKernels.
 
 // Checks before a board is opened that the xclbin has one of the kernels; with fall_back_to_cpu, only those
@@ -131,5 +132,15 @@ CreatedBeacon CreateXrtBeacon(const nn::BeaconNetwork& network, std::size_t max_
 
 // The same for the fusion of a board's panels (FusionAccelerator).
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options);
+
+// A graph whose quantised layers the board's tensor unit computes; the processor computes the others. With
+// fallback the processor computes all of it: each result of a layer is within one step of the unit's. Errors:
+// FailedPrecondition for a graph without a layer for the unit, which the processor computes with fallback;
+// those of XrtUnits::Open and Add. Infer: those of XrtUnits::Run.
+Created CreateXrtGraph(const graph::GraphModel& model, std::size_t max_batch, const XrtOptions& options);
+
+// The tensor unit of a board for sections of any number of graphs, of one thread. Errors: those of
+// XrtUnits::Open; Unimplemented in a build without XRT.
+absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenXrtTensorUnit(const XrtOptions& options);
 
 }  // namespace tributary::accelerator

@@ -25,4 +25,10 @@ CreatedBeacon CreateXrtBeacon(const nn::BeaconNetwork&, std::size_t, const XrtOp
 
 Created CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) { return Absent(); }
 
+Created CreateXrtGraph(const graph::GraphModel&, std::size_t, const XrtOptions&) { return Absent(); }
+
+absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenXrtTensorUnit(const XrtOptions&) {
+  return Absent();
+}
+
 }  // namespace tributary::accelerator

@@ -20,8 +20,9 @@
 
 namespace tributary::accelerator {
 
-// Offers each batch to the board. If that fails, the processor computes it and gives the same numbers. Logs
-// the begin and the end of such a time, and counts every batch. Base: Accelerator, or what extends it.
+// Offers each batch to the board. If that fails, the processor computes it and gives the same numbers; those
+// of a graph on the tensor unit differ by a step of a layer's scale now and then (docs/graphs.md). Logs the
+// begin and the end of such a time, and counts every batch. Base: Accelerator, or what extends it.
 template <typename Base>
 class XrtFallback : public Base {
  public:
@@ -34,7 +35,8 @@ class XrtFallback : public Base {
     return fmt::format("{}, else {}", board_->description(), cpu_->description());
   }
   Accelerator::Counters counters() const override {
-    Accelerator::Counters counters = board_ == nullptr ? Accelerator::Counters{} : board_->counters();
+    Accelerator::Counters counters = cpu_->counters();
+    if (board_ != nullptr) counters = counters + board_->counters();
     counters.fallbacks = fallbacks_;
     return counters;
   }

@@ -73,7 +73,17 @@ inline constexpr runtime::CountMetric<DeviceCounters> kDeviceMetrics[] = {
     {"tributary_accelerator_reopened_total", "Times that a device was opened again after a failure.",
      &DeviceCounters::reopened},
     {"tributary_accelerator_fallback_batches_total",
-     "Batches that the processor computed because the device failed.", &DeviceCounters::fallbacks}};
+     "Batches that the processor computed because the device failed.", &DeviceCounters::fallbacks},
+    {"tributary_accelerator_cycles_total", "Clock cycles that a device reported of its runs.",
+     &DeviceCounters::cycles},
+    {"tributary_graph_nodes_total", "Nodes of an ONNX graph that were computed, each in each run.",
+     &DeviceCounters::nodes},
+    {"tributary_graph_delegated_nodes_total", "Nodes of an ONNX graph that the device computed.",
+     &DeviceCounters::delegated_nodes},
+    {"tributary_graph_products_total", "Multiply-accumulates of an ONNX graph that were computed.",
+     &DeviceCounters::products},
+    {"tributary_graph_delegated_products_total",
+     "Multiply-accumulates of an ONNX graph that the device computed.", &DeviceCounters::delegated_products}};
 
 // Owns the thread and the parts. Offers the first frame of each slot at once. Leaves out and counts further
 // frames of the slot: the aggregator would refuse them as duplicates. A source at its end finishes the panel.

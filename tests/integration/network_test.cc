@@ -21,6 +21,7 @@ namespace {
 
 using graph::testing::ModelText;
 using ::nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr int kBadConfiguration = 78;
@@ -146,7 +147,7 @@ TEST_F(NetworkPanelTest, WhatDoesNotFitIsRefusedWithItsKey) {
   const std::string good = "[panel.outputs]\nkind = \"logits\"\nclasses = [\"a\", \"b\", \"c\"]\n";
   EXPECT_THAT(Refusal(good, "kind = \"room\"\n"), HasSubstr("the model takes 4"));
   EXPECT_THAT(Refusal("accelerator = \"xrt\"\nxclbin = \"x.xclbin\"\n" + good),
-              HasSubstr("no kernel runs a graph"));
+              AnyOf(HasSubstr("panel[0].xclbin: "), HasSubstr("built without XRT")));
   const std::uint64_t shape[] = {3, 5};
   folder_.Write("images.npy", parameters::EncodeNpy(shape, std::vector<float>(15, 1)));
   EXPECT_THAT(Refusal(good), HasSubstr("has 5 features, the model takes 4"));

@@ -33,7 +33,10 @@ class SectionRunner {
   virtual void KeepTimes() {}
   virtual std::span<const std::chrono::nanoseconds> layer_times() const { return {}; }
   virtual std::uint64_t memory_bytes() const = 0;
+  // As planned.
   virtual SectionCycles cycles() const { return {}; }
+  // Those of the last run, as the accelerator counted them; 0: it does not count.
+  virtual std::uint64_t counted_cycles() const { return 0; }
 };
 
 // Outlives the sections that it prepared.
@@ -47,7 +50,8 @@ class SectionTarget {
   virtual std::string WhyNot(const QuantisedLayer& layer, const QuantisedTensor& input,
                              const QuantisedTensor& output) const = 0;
   // Errors: ResourceExhausted, before anything is allocated, if more than `memory_bytes` or the target's own
-  // memory are needed; those of the target.
+  // memory are needed, and InvalidArgument for a section that it cannot compute: then the processor does. Any
+  // other error is a failure of the target.
   virtual absl::StatusOr<std::unique_ptr<SectionRunner>> Prepare(QuantisedSection section,
                                                                  std::uint64_t memory_bytes) const = 0;
 };

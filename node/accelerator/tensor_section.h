@@ -1,0 +1,71 @@
+// Sections of quantised layers as programs of the tensor unit, whatever executes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "core/graph/quantised/section_runner.h"
+#include "fpga/model/tensor_program.h"
+#include "node/accelerator/tensor_compiler.h"
+
+namespace tributary::accelerator {
+
+// Packs the tensors of each image for the unit, and unpacks what it gives.
+class TensorSection : public graph::SectionRunner {
+ public:
+  TensorSection(TensorProgram program, const fpga::TensorUnitSize& size, std::uint64_t memory_bytes)
+      : program_(std::move(program)), size_(size), memory_bytes_(memory_bytes) {}
+
+  std::uint64_t memory_bytes() const final { return memory_bytes_; }
+  graph::SectionCycles cycles() const final;
+  std::uint64_t counted_cycles() const final { return counted_cycles_; }
+  // Errors: those of Execute.
+  absl::Status Run(std::span<const graph::View> inputs, std::span<const graph::View> outputs) final;
+
+ protected:
+  using Fill = absl::FunctionRef<void(std::size_t image, std::span<std::uint64_t> input)>;
+  using Take = absl::FunctionRef<void(std::size_t image, std::span<const std::uint64_t> output)>;
+
+  const TensorProgram& program() const { return program_; }
+
+ private:
+  // Runs the program on all images; buffers as the program has them. The clock cycles of all of it.
+  virtual absl::StatusOr<std::uint64_t> Execute(Fill fill, Take take) = 0;
+
+  const TensorProgram program_;
+  const fpga::TensorUnitSize size_;
+  const std::uint64_t memory_bytes_;
+  std::uint64_t counted_cycles_ = 0;
+};
+
+class TensorTarget : public graph::SectionTarget {
+ public:
+  std::uint64_t products_per_cycle() const final { return std::uint64_t{size_.lanes} * size_.lanes; }
+  std::string WhyNot(const graph::QuantisedLayer& layer, const graph::QuantisedTensor& input,
+                     const graph::QuantisedTensor& output) const final;
+  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Prepare(graph::QuantisedSection section,
+                                                                std::uint64_t memory_bytes) const final;
+
+ protected:
+  // The memory of a section beside the words of its program and buffers, and how many copies of these it has.
+  struct Memory {
+    std::uint64_t own_bytes = 0, copies = 1;
+  };
+  TensorTarget(const fpga::TensorUnitSize& size, const Memory& memory) : size_(size), memory_(memory) {}
+
+  const fpga::TensorUnitSize& size() const { return size_; }
+
+ private:
+  virtual absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Ready(TensorProgram program,
+                                                                      std::uint64_t memory_bytes) const = 0;
+
+  const fpga::TensorUnitSize size_;
+  const Memory memory_;
+};
+
+}  // namespace tributary::accelerator
