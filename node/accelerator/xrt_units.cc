@@ -273,12 +273,13 @@ absl::Status XrtUnits::CheckReport(const Slot& slot, int state) {
     return absl::OkStatus();
   }
   ++failed_runs_;
-  return absl::InternalError(fmt::format(
-      "{}: a run of {} frames ended in state {} with {}{}{} frames done{}: its results are dropped. "
-      "`tributary doctor` checks the board",
-      board_->name(), slot.call.frames, state, report.read_failed() ? "a failed read, " : "",
-      report.write_failed() ? "a failed write, " : "", report.valid() ? report.frames_done() : 0,
-      ended && kernel_.explain != nullptr ? kernel_.explain(words) : ""));
+  return absl::InternalError(
+      fmt::format("{}: a run of {} ended in state {} with {}{}{} frames done{}: its results are dropped. "
+                  "`tributary doctor` checks the board",
+                  board_->name(), runtime::Counted(slot.call.frames, "frame"), state,
+                  report.read_failed() ? "a failed read, " : "",
+                  report.write_failed() ? "a failed write, " : "", report.valid() ? report.frames_done() : 0,
+                  ended && kernel_.explain != nullptr ? kernel_.explain(words) : ""));
 }
 
 absl::Status XrtUnits::RunBatch(Job& job, std::size_t runs, Fill fill, Take take) {
