@@ -53,7 +53,9 @@ void AddModelListCommand(Commands& model);
 void AddModelDiffCommand(Commands& model);
 void AddModelRollBackCommand(Commands& model);
 void AddModelExportCommand(Commands& model);
+void AddModelImportCommand(Commands& model);
 void AddModelRunCommand(Commands& model);
+void AddModelProfileCommand(Commands& model);
 void AddModelQuantiseCommand(Commands& model);
 
 }  // namespace tributary::cli

@@ -61,7 +61,9 @@ void AddCommands(Commands& program) {
   AddModelDiffCommand(model);
   AddModelRollBackCommand(model);
   AddModelExportCommand(model);
+  AddModelImportCommand(model);
   AddModelRunCommand(model);
+  AddModelProfileCommand(model);
   AddModelQuantiseCommand(model);
 
   AddInferCommand(program);

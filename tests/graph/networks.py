@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Networks in the shape of ResNet-20 and MobileNetV2 for images of 3 × 32 × 32, as ONNX, with random weights and fitting batch norms.
+"""Networks in the shape of ResNet-20 and MobileNetV2 for images of 3 × 32 × 32, and a small one for those of MNIST, as ONNX, with random
+weights and fitting batch norms.
 
-usage: networks.py (resnet20|mobilenetv2) MODEL.onnx [--images COUNT FILE.npy] [--seed N]
+usage: networks.py (resnet20|mobilenetv2|digits) MODEL.onnx [--images COUNT FILE.npy] [--seed N]
 
 The weights are those of [He15] before training. Each batch norm has the mean and variance that its input has on random images, as
 after training, so that values keep their size through the network. --images writes other such images.
@@ -21,12 +22,12 @@ except ImportError:
 SIDE = 32
 
 
-def images(count, seed):
+def images(count, seed, channels=3, side=SIDE):
     """Smooth patterns with noise: neighbours are alike, as in pictures."""
     random = np.random.default_rng(seed)
-    coarse = random.normal(size=(count, 3, 8, 8))
-    fine = coarse.repeat(4, axis=2).repeat(4, axis=3)
-    return (fine + 0.3 * random.normal(size=(count, 3, SIDE, SIDE))).astype(np.float32)
+    coarse = random.normal(size=(count, channels, 8, 8))
+    fine = coarse.repeat(4, axis=2).repeat(4, axis=3)[:, :, :side, :side]
+    return (fine + 0.3 * random.normal(size=fine.shape)).astype(np.float32)
 
 
 def convolve(x, weights, stride, padding, groups):
@@ -42,9 +43,9 @@ def convolve(x, weights, stride, padding, groups):
 class Network:
     """A graph that grows, and its values on a few images."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, channels=3, side=SIDE):
         self.random = np.random.default_rng(seed)
-        self.nodes, self.tensors, self.values = [], [], {"image": images(4, seed + 1000)}
+        self.nodes, self.tensors, self.values = [], [], {"image": images(4, seed + 1000, channels, side)}
         self.last, self.count = "image", 0
 
     def tensor(self, stem, values):
@@ -96,6 +97,16 @@ class Network:
     def classifier(self, classes):
         pooled = self.values[self.last].mean(axis=(2, 3), keepdims=True)
         self.node("GlobalAveragePool", [self.last], pooled)
+        self.dense(classes)
+
+    def max_pool(self):
+        """The largest of 2 × 2."""
+        images_, channels, height, width = self.values[self.last].shape
+        windows = self.values[self.last].reshape(images_, channels, height // 2, 2, width // 2, 2)
+        self.node("MaxPool", [self.last], windows.max(axis=(3, 5)), kernel_shape=[2, 2], strides=[2, 2])
+
+    def dense(self, classes):
+        pooled = self.values[self.last]
         flat = pooled.reshape(pooled.shape[0], -1)
         self.node("Flatten", [self.last], flat)
         weights = self.random.normal(scale=np.sqrt(1 / flat.shape[1]), size=(classes, flat.shape[1])).astype(np.float32)
@@ -103,7 +114,7 @@ class Network:
         self.node("Gemm", [self.last, self.tensor("weight", weights), self.tensor("bias", bias)], flat @ weights.T + bias, transB=1)
 
     def model(self, name):
-        image = helper.make_tensor_value_info("image", onnx.TensorProto.FLOAT, ["N", 3, SIDE, SIDE])
+        image = helper.make_tensor_value_info("image", onnx.TensorProto.FLOAT, ["N", *self.values["image"].shape[1:]])
         self.nodes[-1].output[0] = "logits"
         logits = helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["N", self.values[self.last].shape[1]])
         graph = helper.make_graph(self.nodes, name, [image], [logits], self.tensors)
@@ -150,20 +161,31 @@ def mobilenetv2(seed=1):
     return network.model("mobilenetv2")
 
 
+def digits(seed=1):
+    """Two convolutions with pools and a product, for grey images of 28 × 28."""
+    network = Network(seed, 1, 28)
+    for channels in (32, 64):
+        network.convolution(channels, 3, activation="Relu")
+        network.max_pool()
+    network.dense(10)
+    return network.model("digits")
+
+
 NETWORKS = {"resnet20": resnet20, "mobilenetv2": mobilenetv2}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("network", choices=[*NETWORKS, "digits"])
     parser.add_argument("model")
     parser.add_argument("--images", nargs=2, metavar=("COUNT", "FILE"))
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     with open(given.model, "wb") as file:
-        file.write(NETWORKS[given.network](given.seed).SerializeToString())
+        file.write({**NETWORKS, "digits": digits}[given.network](given.seed).SerializeToString())
     if given.images:
-        np.save(given.images[1], images(int(given.images[0]), given.seed + 1))
+        shape = (1, 28) if given.network == "digits" else (3, SIDE)
+        np.save(given.images[1], images(int(given.images[0]), given.seed + 1, *shape))
 
 
 if __name__ == "__main__":

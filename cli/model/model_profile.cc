@@ -1,0 +1,350 @@
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/model/graph_arguments.h"
+#include "cli/table.h"
+#include "core/graph/npy_array.h"
+#include "core/graph/session.h"
+#include "core/nn/kernel/random_stream.h"
+#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
+#include "core/status/context.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
+#include "node/accelerator/tensor_target.h"
+
+namespace tributary::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kModelProfileExamples = R"(Examples:
+  tributary model profile encoder.onnx                             where a run's time goes, node for node
+  tributary model profile encoder.onnx --input images=images.npy --dimension N=4 --runs 100 --json
+  tributary model profile encoder.onnx --accelerator tensor-model --clock-mhz 200   and the unit's latency at 200 MHz
+
+Times are medians of repeated runs on one thread of this processor, and the range of the middle half of them. They move
+with what else the machine does. An input that is not given is made of random numbers, or of zeros where it may be
+indices. Quantised layers are timed one by one; IN AND OUT is what brings arrays to their form and back.
+
+The tensor unit's cycles are counted, with its weights and arrays moved at 64 bits a cycle; USED is the share of its
+multiply-accumulates. The times of its model are how long this processor imitates it, not those of a board.)";
+
+enum class ProfiledAccelerator { kCpu, kTensorModel };
+
+struct ModelProfileArguments {
+  std::string file;
+  std::vector<std::string> inputs, dimensions;
+  std::uint64_t memory_mib = 256;
+  graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
+  ProfiledAccelerator accelerator = ProfiledAccelerator::kCpu;
+  std::uint32_t lanes = 16, runs = 30;
+  double clock_mhz = 0;
+  bool json = false;
+};
+
+using MicrosecondsOfRuns = std::vector<double>;
+
+double ShareOf(auto part, auto all) {
+  return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+// The value below which this part of the sorted values lies.
+double ValueAt(const MicrosecondsOfRuns& sorted, double part) {
+  return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+ordered_json SpreadOf(MicrosecondsOfRuns values) {
+  std::ranges::sort(values);
+  return {{"median", ValueAt(values, 0.5)},
+          {"lower_quartile", ValueAt(values, 0.25)},
+          {"upper_quartile", ValueAt(values, 0.75)}};
+}
+
+// Numbers that no kernel is quicker with than with others; zeros where they might be places in an array.
+graph::Array MadeInput(const graph::Spec& spec) {
+  graph::Array array(spec);
+  nn::RandomStream random(1);
+  if (spec.type == graph::ElementType::kFloat32) {
+    for (float& value : array.As<float>()) value = static_cast<float>(random.Below(1 << 16)) / (1 << 15) - 1;
+  } else if (graph::SizeOf(spec.type) == 1 && spec.type != graph::ElementType::kBool) {
+    for (std::byte& value : array.bytes) value = static_cast<std::byte>(random.Bits() & 0xff);
+  }
+  return array;
+}
+
+struct ProfiledInputs {
+  std::vector<graph::Array> arrays;
+  std::vector<std::string> made;  // names
+};
+
+absl::StatusOr<ProfiledInputs> ProfiledInputsOf(const ModelProfileArguments& arguments,
+                                                const graph::Session& session) {
+  std::map<std::string, std::string> files;
+  for (const std::string& text : arguments.inputs) {
+    ASSIGN_OR_RETURN(auto assignment, GraphAssignment("--input", text));
+    if (!files.insert(assignment).second) {
+      return UsageError(absl::StrFormat("--input %s is given twice", runtime::Printable(assignment.first)));
+    }
+  }
+  ProfiledInputs inputs;
+  for (const graph::PortReport& input : session.inputs()) {
+    const auto given = files.extract(input.name);
+    if (given.empty()) {
+      inputs.made.push_back(input.name);
+      inputs.arrays.push_back(MadeInput(input.spec));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMostGraphFileBytes));
+    ASSIGN_OR_RETURN(graph::Array array, WithContext(given.mapped(), graph::DecodeArray(file)));
+    inputs.arrays.push_back(std::move(array));
+  }
+  if (files.empty()) return inputs;
+  return UsageError(
+      absl::StrFormat("--input %s: the graph has no such input", runtime::Printable(files.begin()->first)));
+}
+
+// The times of repeated runs.
+struct ProfiledRuns {
+  MicrosecondsOfRuns whole;
+  MicrosecondsOfRuns processor;            // what does not run on the accelerator
+  std::vector<MicrosecondsOfRuns> pieces;  // by place in the session's times
+};
+
+absl::StatusOr<ProfiledRuns> RunOften(graph::Session& session, const std::vector<graph::View>& views,
+                                      const std::vector<bool>& on_accelerator, std::uint32_t runs) {
+  using Microseconds = std::chrono::duration<double, std::micro>;
+  ProfiledRuns profiled;
+  profiled.pieces.resize(on_accelerator.size());
+  // The first run fetches code and constants.
+  RETURN_IF_ERROR(session.Run(views));
+  for (std::uint32_t run = 0; run < runs; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(session.Run(views));
+    profiled.whole.push_back(Microseconds(std::chrono::steady_clock::now() - begin).count());
+    double processor = 0;
+    for (std::size_t t = 0; t < session.times().size(); ++t) {
+      const double took = Microseconds(session.times()[t]).count();
+      profiled.pieces[t].push_back(took);
+      if (!on_accelerator[t]) processor += took;
+    }
+    profiled.processor.push_back(processor);
+  }
+  return profiled;
+}
+
+// By place in the session's times.
+std::vector<bool> TimesOnAccelerator(const graph::Session& session, const graph::SectionTarget* accelerator) {
+  std::vector<bool> on_accelerator;
+  for (const graph::RunPart& part : session.parts()) {
+    on_accelerator.resize(part.time + 1);
+    if (accelerator == nullptr || part.nodes.empty()) continue;
+    on_accelerator[part.time] = session.nodes()[part.nodes[0]].runs_on == accelerator->name();
+  }
+  return on_accelerator;
+}
+
+// A part by what its nodes are; layers that share a time have it in their last.
+ordered_json PartsOf(const graph::Session& session, const graph::SectionTarget* accelerator,
+                     const ProfiledRuns& runs, double whole) {
+  ordered_json list = ordered_json::array();
+  const std::vector<graph::RunPart>& parts = session.parts();
+  std::size_t sharing = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    ordered_json entry;
+    std::vector<std::string> operations;
+    std::int64_t products = 0;
+    std::uint64_t cycles = 0;
+    for (const std::size_t place : parts[p].nodes) {
+      const graph::NodeReport& node = session.nodes()[place];
+      // A layer reads and gives integers: that goes without saying.
+      const bool converts = node.operation == "QuantizeLinear" || node.operation == "DequantizeLinear";
+      if (!converts || parts[p].nodes.size() == 1) operations.push_back(node.operation);
+      products += node.products;
+      cycles += node.cycles;
+    }
+    if (parts[p].nodes.empty()) {
+      entry = {{"name", ""}, {"operations", "in and out"}, {"runs_on", "processor"}};
+    } else {
+      const graph::NodeReport& node = session.nodes()[parts[p].nodes[0]];
+      entry = {{"name", node.name},
+               {"operations", absl::StrJoin(operations, "+")},
+               {"runs_on", node.runs_on},
+               {"result", node.result}};
+    }
+    entry["multiply_accumulates"] = products;
+    if (cycles != 0) {
+      entry["cycles"] = cycles;
+      entry["utilisation"] = ShareOf(products, cycles * accelerator->products_per_cycle());
+    }
+    ++sharing;
+    if (p + 1 == parts.size() || parts[p + 1].time != parts[p].time) {
+      entry["microseconds"] = SpreadOf(runs.pieces[parts[p].time]);
+      entry["share_of_time"] = ShareOf(entry["microseconds"]["median"].get<double>(), whole);
+      if (sharing > 1) entry["time_of_layers"] = sharing;
+      sharing = 0;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+ordered_json UnitOf(const ModelProfileArguments& arguments, const graph::Session& session,
+                    const graph::SectionTarget& accelerator, const ProfiledRuns& runs) {
+  std::int64_t nodes = 0, products = 0, all_products = 0;
+  for (const graph::NodeReport& node : session.nodes()) {
+    all_products += node.products;
+    if (node.runs_on != accelerator.name()) continue;
+    ++nodes;
+    products += node.products;
+  }
+  const std::uint64_t cycles = session.accelerator().cycles;
+  ordered_json unit = {{"name", accelerator.name()},
+                       {"lanes", arguments.lanes},
+                       {"share_of_nodes", ShareOf(nodes, session.nodes().size())},
+                       {"share_of_multiply_accumulates", ShareOf(products, all_products)},
+                       {"cycles", cycles},
+                       {"transfer_cycles", session.accelerator().transfers},
+                       {"utilisation", ShareOf(products, cycles * accelerator.products_per_cycle())},
+                       {"processor_microseconds", SpreadOf(runs.processor)}};
+  if (arguments.clock_mhz > 0) {
+    unit["clock_mhz"] = arguments.clock_mhz;
+    unit["microseconds"] = static_cast<double>(cycles) / arguments.clock_mhz;
+  }
+  return unit;
+}
+
+std::string SpreadText(const ordered_json& spread) {
+  return absl::StrFormat("%.1f to %.1f", spread["lower_quartile"].get<double>(),
+                         spread["upper_quartile"].get<double>());
+}
+
+void PrintUnit(const ordered_json& unit) {
+  std::cout << absl::StrFormat(
+      "%s: %.1f %% of nodes, %.2f %% of multiply-accumulates; %d cycles, %d of them for transfers; %.1f %% "
+      "used\n",
+      unit["name"].get<std::string>(), 100 * unit["share_of_nodes"].get<double>(),
+      100 * unit["share_of_multiply_accumulates"].get<double>(), unit["cycles"].get<std::uint64_t>(),
+      unit["transfer_cycles"].get<std::uint64_t>(), 100 * unit["utilisation"].get<double>());
+  const double processor = unit["processor_microseconds"]["median"].get<double>();
+  if (unit.contains("microseconds")) {
+    std::cout << absl::StrFormat("at %g MHz these are %.1f us; the processor's nodes take %.1f us here\n",
+                                 unit["clock_mhz"].get<double>(), unit["microseconds"].get<double>(),
+                                 processor);
+  } else {
+    std::cout << absl::StrFormat(
+        "the processor's nodes take %.1f us here; --clock-mhz gives the unit's time\n", processor);
+  }
+}
+
+void PrintProfile(const ordered_json& profile) {
+  const ordered_json& whole = profile["microseconds"];
+  std::cout << absl::StrFormat("a run takes %.1f us: median of %d, half of them %s us\n",
+                               whole["median"].get<double>(), profile["runs"].get<std::uint32_t>(),
+                               SpreadText(whole));
+  std::cout << absl::StrFormat("%d multiply-accumulates, %.1f MiB\n",
+                               profile["multiply_accumulates"].get<std::int64_t>(),
+                               profile["memory_bytes"].get<double>() / (1 << 20));
+  if (profile.contains("accelerator")) PrintUnit(profile["accelerator"]);
+  for (const auto& name : profile["made_inputs"]) {
+    std::cout << "input " << wire::PeerText(name.get<std::string>()) << ": not given, made\n";
+  }
+  std::cout << "\n";
+  Table table({Left("NODE"), Left("OPERATIONS"), Left("RUNS ON"), Right("MACS"), Right("US"),
+               Right("MIDDLE HALF"), Right("SHARE"), Right("CYCLES"), Right("USED")});
+  for (const auto& part : profile["parts"]) {
+    std::string time, spread, share;
+    if (part.contains("microseconds")) {
+      time = absl::StrFormat("%.1f", part["microseconds"]["median"].get<double>());
+      spread = SpreadText(part["microseconds"]);
+      share = absl::StrFormat("%.1f %%", 100 * part["share_of_time"].get<double>());
+      if (part.contains("time_of_layers"))
+        time = absl::StrFormat("%d layers: ", part["time_of_layers"].get<std::size_t>()) + time;
+    }
+    const bool counted = part.contains("cycles");
+    table.Add(part["name"].get<std::string>(), part["operations"].get<std::string>(),
+              part["runs_on"].get<std::string>(), part["multiply_accumulates"].get<std::int64_t>(), time,
+              spread, share, counted ? std::to_string(part["cycles"].get<std::uint64_t>()) : "",
+              counted ? absl::StrFormat("%.1f %%", 100 * part["utilisation"].get<double>()) : "");
+  }
+  std::cout << table.Text();
+}
+
+absl::Status ProfileModel(const ModelProfileArguments& arguments) {
+  std::unique_ptr<graph::SectionTarget> accelerator;
+  if (arguments.accelerator == ProfiledAccelerator::kTensorModel) {
+    accelerator =
+        std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
+  } else if (arguments.clock_mhz > 0) {
+    return UsageError("--clock-mhz is the clock of an --accelerator other than cpu");
+  }
+  graph::SessionOptions options{.memory_bytes = arguments.memory_mib << 20,
+                                .arithmetic = arguments.arithmetic,
+                                .accelerator = accelerator.get()};
+  ASSIGN_OR_RETURN(options.reader.dimensions, GraphDimensions(arguments.dimensions));
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
+  ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
+  ASSIGN_OR_RETURN(const ProfiledInputs inputs, ProfiledInputsOf(arguments, *session));
+  std::vector<graph::View> views;
+  for (const graph::Array& array : inputs.arrays) views.push_back(array.view());
+  session->KeepTimes();
+  ASSIGN_OR_RETURN(
+      const ProfiledRuns runs,
+      WithContext(arguments.file, RunOften(*session, views, TimesOnAccelerator(*session, accelerator.get()),
+                                           arguments.runs)));
+  std::int64_t products = 0;
+  for (const graph::NodeReport& node : session->nodes()) products += node.products;
+  ordered_json said = {{"file", arguments.file},           {"runs", arguments.runs},
+                       {"made_inputs", inputs.made},       {"microseconds", SpreadOf(runs.whole)},
+                       {"multiply_accumulates", products}, {"memory_bytes", session->memory_bytes()}};
+  if (accelerator != nullptr) said["accelerator"] = UnitOf(arguments, *session, *accelerator, runs);
+  said["parts"] = PartsOf(*session, accelerator.get(), runs, said["microseconds"]["median"].get<double>());
+  if (arguments.json) {
+    std::cout << wire::DumpJson(said) << "\n";
+  } else {
+    PrintProfile(said);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddModelProfileCommand(Commands& model) {
+  auto [command, arguments] =
+      model.Add<ModelProfileArguments>("profile", "Say where the time of an ONNX graph goes", ProfileModel);
+  command.Text("file", arguments.file, "FILE", "ONNX file, operator sets 13 to 17")->required();
+  command.Texts("--input", arguments.inputs, "NAME=FILE", "An input of the graph as .npy; others are made");
+  command.Texts("--dimension", arguments.dimensions, "NAME=N",
+                "Size of a dimension that the file leaves open");
+  command.Number("--runs", arguments.runs, "N", "How often the graph is run", {1, 100'000});
+  command.Choice(
+      "--accelerator", arguments.accelerator,
+      {{"cpu", ProfiledAccelerator::kCpu}, {"tensor-model", ProfiledAccelerator::kTensorModel}},
+      "What computes quantised layers: the processor, or programs of the tensor unit on its golden model");
+  command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
+                 "Rows and columns of the tensor unit");
+  command.Number("--clock-mhz", arguments.clock_mhz, "MHZ",
+                 "Clock at which the unit's cycles are given as time (0 = none)", {0, 2'000});
+  command.Choice("--arithmetic", arguments.arithmetic,
+                 {{"integers", graph::Arithmetic::kIntegers}, {"floats", graph::Arithmetic::kAsWritten}},
+                 "How quantised layers are computed");
+  command.Number("--memory-mib", arguments.memory_mib, "MIB", "Refuse a graph that needs more", {1, 65'536});
+  command.Json(arguments.json);
+  command.Examples(kModelProfileExamples);
+}
+
+}  // namespace tributary::cli
