@@ -23,9 +23,10 @@ usage: ./demo.sh [lis|ranges|drift|radio|network|federation] [--accelerator cpu|
            with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
-                not for federation and network: the kernels' RTL computes, simulated on a software device under the real
-                XRT; needs a machine that can build the RTL. lis and radio have four users or emitters then and
-                five slots a second, ranges and drift have boards of three anchors with the network of the kernel
+                not for federation: the kernels' RTL computes, simulated on a software device under the real XRT;
+                needs a machine that can build the RTL. lis and radio have four users or emitters then and five
+                slots a second, ranges and drift have boards of three anchors with the network of the kernel.
+                network quantises the classifier for the tensor unit and runs it on a slot a second
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz (idx4: in colour)
   --features N  federation only: 64 (default), 256 or 576 of an image; the more there are, the less is
                 left to learn: a linear layer tells most of the digits of MNIST from 576 random ones
@@ -41,6 +42,7 @@ examples:
   ./demo.sh --accelerator xrt --seconds 20
   ./demo.sh radio --accelerator xrt
   ./demo.sh network --json network.json
+  ./demo.sh network --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh drift --json drift.json
@@ -109,7 +111,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[[ ($demo != federation && $demo != network) || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
+[[ $demo != federation || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
 [[ $demo == federation || $data$features$encoding$local_steps == 64float320 ]] ||
   fault "--data, --features, --encoding and --local-steps are for federation"

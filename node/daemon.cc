@@ -345,6 +345,7 @@ std::string Daemon::Summary() const {
   for (const auto& panel : panels_) {
     const panel::PanelCounters counters = panel->counters();
     for (const auto& metric : panel::kPanelMetrics) total.*metric.count += counters.*metric.count;
+    total.device = total.device + counters.device;
     latency.Merge(panel->latency());
     if (const auto received = panel->udp_counters()) {
       if (!datagrams) datagrams.emplace();
@@ -377,6 +378,9 @@ std::string Daemon::Summary() const {
     line["stored_tuples"] = uplink.disk->stored_tuples;
   }
   if (datagrams) line["udp"] = UdpJson(*datagrams);
+  if (total.device.runs + total.device.nodes > 0) {
+    AddCounts(total.device, panel::kDeviceMetrics, "tributary_", line["device"]);
+  }
   if (fusion_ != nullptr) {
     AddCounts(fusion_->counters(), panel::kBoardFusionMetrics, "tributary_board_fusion_", line["fusion"]);
   }

@@ -1,9 +1,12 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,8 @@
 #include "cli/table.h"
 #include "core/graph/npy_array.h"
 #include "core/graph/quantise/quantiser.h"
+#include "core/graph/session.h"
+#include "core/images/image_set.h"
 #include "core/runtime/file.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
@@ -28,6 +33,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kModelQuantiseExamples = R"(Examples:
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx
+  tributary model quantise classifier.onnx --calibration image=train-images-idx3-ubyte.gz --out classifier8.onnx
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx --range least-squares --activations int8
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx --range percentile --percentile 99.9 --json
 
@@ -46,12 +52,68 @@ struct ModelQuantiseArguments {
   bool json = false;
 };
 
-absl::StatusOr<std::map<std::string, graph::Array>> ReadExamples(const ModelQuantiseArguments& arguments) {
+// What a panel's source "images" reads; anything else is .npy.
+bool NamesImages(const std::string& path) {
+  std::error_code error;
+  return path == "glyphs" || path.ends_with(".gz") || path.ends_with("-ubyte") ||
+         std::filesystem::is_directory(path, error);
+}
+
+// Images for an input [N, channels, side, side] as a panel gives them: 0 to 255. Some hundred suffice; they
+// are taken from all over the set.
+absl::StatusOr<graph::Array> ReadExampleImages(const std::string& path, const graph::Spec& input) {
+  constexpr std::size_t kMostImages = 256;
+  if (input.shape.size() != 4 || input.shape[2] != input.shape[3]) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the input is %s; images are [N, channels, side, side]", input.Text()));
+  }
+  const nn::ImageShape fitted = {static_cast<std::size_t>(input.shape[2]),
+                                 static_cast<std::size_t>(input.shape[1])};
+  ASSIGN_OR_RETURN(const images::ImageSet set,
+                   images::ReadImages({path, "", fitted}, images::ImageUse::kTraining));
+  if (set.image_size() != static_cast<std::size_t>(input.shape[1] * input.shape[2] * input.shape[3])) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("has images of %s pixels; the input is %s", set.shape().Text(), input.Text()));
+  }
+  const std::size_t count = std::min(set.count(), kMostImages);
+  graph::Spec spec = input;
+  spec.shape[0] = static_cast<std::int64_t>(count);
+  graph::Array array(spec);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto image = set.image(i * set.count() / count);
+    const auto at = static_cast<std::ptrdiff_t>(i * set.image_size());
+    if (spec.type == graph::ElementType::kUint8) {
+      std::ranges::copy(image, array.As<std::uint8_t>().begin() + at);
+    } else {
+      std::ranges::copy(image, array.As<float>().begin() + at);
+    }
+  }
+  return array;
+}
+
+absl::StatusOr<graph::Array> ReadExample(const std::string& path, const std::string& name,
+                                         const graph::Session& session) {
+  if (!NamesImages(path)) {
+    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path, kMostGraphFileBytes));
+    return graph::DecodeArray(file);
+  }
+  for (const graph::PortReport& input : session.inputs()) {
+    const bool numbers =
+        input.spec.type == graph::ElementType::kFloat32 || input.spec.type == graph::ElementType::kUint8;
+    if (input.name == name && numbers) return ReadExampleImages(path, input.spec);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the graph has no input \"%s\" of float32 or uint8", wire::PeerText(name)));
+}
+
+absl::StatusOr<std::map<std::string, graph::Array>> ReadExamples(const ModelQuantiseArguments& arguments,
+                                                                 const graph::Session& session) {
   std::map<std::string, graph::Array> examples;
   for (const std::string& text : arguments.calibration) {
     ASSIGN_OR_RETURN(const auto assignment, GraphAssignment("--calibration", text));
-    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(assignment.second, kMostGraphFileBytes));
-    ASSIGN_OR_RETURN(graph::Array array, WithContext(assignment.second, graph::DecodeArray(file)));
+    ASSIGN_OR_RETURN(graph::Array array,
+                     WithContext(runtime::Printable(assignment.second),
+                                 ReadExample(assignment.second, assignment.first, session)));
     if (!examples.emplace(assignment.first, std::move(array)).second) {
       return UsageError(
           absl::StrFormat("--calibration %s is given twice", runtime::Printable(assignment.first)));
@@ -126,12 +188,17 @@ absl::Status QuantiseModel(const ModelQuantiseArguments& arguments) {
   RETURN_IF_ERROR(CheckOutput(arguments.out, read));
   ASSIGN_OR_RETURN(auto dimensions, GraphDimensions(arguments.dimensions));
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
-  ASSIGN_OR_RETURN(const auto examples, ReadExamples(arguments));
+  const std::uint64_t memory_bytes = arguments.memory_mib << 20;
+  ASSIGN_OR_RETURN(
+      const auto session,
+      WithContext(arguments.file, graph::Session::Load(file, {.reader = {.dimensions = dimensions},
+                                                              .memory_bytes = memory_bytes})));
+  ASSIGN_OR_RETURN(const auto examples, ReadExamples(arguments, *session));
   ASSIGN_OR_RETURN(
       const graph::QuantiserReport report,
       WithContext(arguments.file, graph::Quantise(file, examples,
                                                   {.reader = {.dimensions = std::move(dimensions)},
-                                                   .memory_bytes = arguments.memory_mib << 20,
+                                                   .memory_bytes = memory_bytes,
                                                    .activations = arguments.activations,
                                                    .rule = arguments.rule,
                                                    .percentile = arguments.percentile,
@@ -155,7 +222,8 @@ void AddModelQuantiseCommand(Commands& model) {
   command.Text("file", arguments.file, "FILE", "ONNX file of floats, operator sets 13 to 17")->required();
   command
       .Texts("--calibration", arguments.calibration, "NAME=FILE",
-             "Examples of an input as .npy, once for each input")
+             "Examples of an input, once for each input: .npy, or images as a panel reads them (idx file, "
+             "folder of pictures, \"glyphs\")")
       ->required();
   command.Text("--out", arguments.out, "FILE", "ONNX file to write, in QDQ form")->required();
   command.Choice("--activations", arguments.activations,

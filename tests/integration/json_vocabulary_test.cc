@@ -244,10 +244,14 @@ TEST_F(JsonVocabularyTest, SlotsAndNodesAreTheSameMessagesWhereverTheyArePrinted
                     {"accuracy", "nll", "votes", "voted_accuracy"});
   node.Signal(SIGTERM);
   ASSERT_EQ(node.Wait(std::chrono::seconds(30)), 0) << node.Log();
-  // This node has no front end; UdpNodeTest does.
-  ExpectAsOnThePage("Node summary", Lines(ReadText(node_summary)),
-                    {"udp", "udp.datagrams", "udp.unused_datagrams", "udp.unused_datagrams_by_reason",
-                     "udp.lost_subjects", "udp.lost_slots", "udp.kernel_drops"});
+  // This node has no front end, which UdpNodeTest has, and neither board nor graph.
+  ExpectAsOnThePage(
+      "Node summary", Lines(ReadText(node_summary)),
+      {"udp", "udp.datagrams", "udp.unused_datagrams", "udp.unused_datagrams_by_reason", "udp.lost_subjects",
+       "udp.lost_slots", "udp.kernel_drops", "device", "device.accelerator_runs",
+       "device.accelerator_failed_runs", "device.accelerator_timeouts", "device.accelerator_reopened",
+       "device.accelerator_fallback_batches", "device.accelerator_cycles", "device.graph_nodes",
+       "device.graph_delegated_nodes", "device.graph_products", "device.graph_delegated_products"});
 }
 
 TEST_F(JsonVocabularyTest, RunsAndModelsAreTheSameMessagesWhereverTheyArePrinted) {
