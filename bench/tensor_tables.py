@@ -1,0 +1,415 @@
+#!/usr/bin/python3
+"""Writes docs/tensor-unit.md: area, cycles, latency, precision and learning operations of the tensor unit and of this processor.
+
+Usage: tensor_tables.py BINARY_DIRECTORY [PAGE.md]
+Needs python3-onnx; without PyTorch its columns say so. Takes some minutes.
+"""
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests/graph"), str(ROOT / "bench")]
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[threads] = "1"
+
+import graph_inference  # noqa: E402
+import networks  # noqa: E402  (it ends with 77 without python3-onnx)
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
+LANES = (8, 16, 32)
+CLOCKS_MHZ = (50, 100, 150, 200)
+STATED_MHZ = 100  # of [SSL], table 7.1, too
+ROUNDS = 25
+OPERATION_ROUNDS = 25
+CALIBRATION, EXAMPLES = 32, 16
+HEADROOM = 2  # of int16 and int32 over the largest value of the calibration: they have bits to spare
+SHAPES = {"digits": ("MNIST", networks.digits, (1, 28)),
+          "resnet20": ("CIFAR-10", networks.resnet20, (3, 32)),
+          "mobilenetv2": ("MobileNetV2", networks.mobilenetv2, (3, 32))}
+# [SSL], table 7.1, in µs: Python on the board; cycles of its modules.
+SSL_PYTHON_US = {"blur": 1038.1, "rotation": 1316.8, "crop": 608.833, "convolution": 132.8}
+SSL_CYCLES = {"blur": 838, "rotation": 787, "crop": 787, "convolution": 838}
+SSL_WRITE_US, SSL_READ_US, SSL_SLOWER = 2567.6, 2430.4, 1.75
+# docs/fpga/augmentation.md and docs/fpga/convolution.md: counted by the benches of the RTL.
+OUR_CHAIN_CYCLES, OUR_ALONE_CYCLES, LOOPBACK_WORDS_PER_CYCLE = 784, 3232, 0.96
+
+
+def table(headings, rows):
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def percent(share, digits=1):
+    return f"{100 * share:.{digits}f} %"
+
+
+class Shape:
+    """A network of random weights, its quantised form, and what the command says of it."""
+
+    def __init__(self, binaries, key, folder):
+        self.binaries, self.folder = binaries, folder
+        self.title, make, (channels, side) = SHAPES[key]
+        self.model = make()
+        self.images = networks.images(CALIBRATION, 2, channels, side)
+        self.examples = networks.images(EXAMPLES, 3, channels, side)
+        self.floats, self.bytes, self.arrays = (folder / f"{key}{end}" for end in (".onnx", "8.onnx", ".npy"))
+        self.floats.write_bytes(self.model.SerializeToString())
+        np.save(self.arrays, self.images)
+        np.save(folder / "examples.npy", self.examples)
+        self.command("quantise", self.floats, "--calibration", f"image={self.arrays}", "--out", self.bytes)
+        self.nodes = {node.name: node for node in onnx.load(self.bytes).graph.node}
+        self.units = {lanes: self.command("profile", self.bytes, "--accelerator", "tensor-model", "--lanes", lanes, "--runs", 3,
+                                          "--clock-mhz", STATED_MHZ) for lanes in LANES}
+
+    def command(self, *words):
+        done = subprocess.run([str(word) for word in (self.binaries / "tributary", "model", *words, "--json")], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"tributary model {words}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def logits(self, file, *options):
+        out = self.folder / "out"
+        np.save(self.folder / "examples.npy", self.examples)
+        self.command("run", file, "--input", f"image={self.folder / 'examples.npy'}", "--dimension", f"N={EXAMPLES}", "--memory-mib", 2048,
+                     "--out", out, *options)
+        return np.load(out / "logits.npy").astype(np.float64)
+
+    def layer(self, part):
+        """What a layer computes, in words."""
+        node = self.nodes.get(part["name"])
+        shape = re.sub(r".*\[\d+, ?(.*)\]", r"\1", part["result"]).replace(", ", " × ")
+        if node is None or node.op_type != "Conv":
+            return f"{part['operations'].split('+')[0]} to {shape}"
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        kernel = "×".join(str(side) for side in attributes["kernel_shape"].ints)
+        stride = attributes["strides"].ints[0]
+        kind = "depthwise " if attributes["group"].i > 1 else ""
+        return f"{kind}{kernel}{f', stride {stride}' if stride > 1 else ''} to {shape}{', with sum' if 'Add' in part['operations'] else ''}"
+
+
+def layer_table(shape):
+    """Layers that compute the same are one row, with the mean of their cycles."""
+    by_name = {lanes: {part["name"]: part for part in shape.units[lanes]["parts"] if part["name"]} for lanes in LANES}
+    rows = {}
+    for name in by_name[16]:
+        parts = [by_name[lanes][name] for lanes in LANES]
+        if any("cycles" in part for part in parts):
+            rows.setdefault((shape.layer(parts[0]), parts[0]["multiply_accumulates"]), []).append(
+                ["processor" if part["runs_on"] == "processor" else part.get("cycles", "in a convolution") for part in parts])
+    cells = []
+    for (text, products), counts in rows.items():
+        cells.append([f"{len(counts)} × {text}" if len(counts) > 1 else text, f"{products:,}"])
+        for lanes, cycles in zip(LANES, zip(*counts)):
+            apart = [count for count in cycles if isinstance(count, str)]
+            if apart:
+                cells[-1].append(apart[0])
+                continue
+            mean = sum(cycles) / len(cycles)
+            used = "" if "Pool" in text or products == 0 else f" ({percent(products / (mean * lanes * lanes), 0)})"
+            cells[-1].append(f"{mean:,.0f}{used}")
+    return table(["layer", "products each"] + [f"cycles each, {lanes} lanes (used)" for lanes in LANES], cells)
+
+
+def area_table():
+    """The counts of docs/fpga-resources.md, which ninja fpga_synth_tensor checks."""
+    page = (ROOT / "docs/fpga-resources.md").read_text(encoding="utf-8")
+    counted = {}
+    for name, *cells in re.findall(r"^\| `(tensor_kernel[^`]*)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", page, re.M):
+        lanes = re.search(r"LANES=(\d+)", name)
+        counted[int(lanes.group(1)) if lanes else 16] = cells
+    rows = [[lanes, *counted.get(lanes, ["not run"] * 4)] for lanes in LANES]
+    return table(["lanes", "LUT", "FF", "DSP", "BRAM36"], rows + [["Zynq-7020 has", "53,200", "106,400", "220", "140"]])
+
+
+def measured(shape, binaries):
+    """µs of one image on this processor, alternating; and the medians of the ratios to PyTorch."""
+    sides = {form: graph_inference.candidate(str(binaries), str(shape.floats), str(shape.arrays), form) for form in ("float", "int8")}
+    if graph_inference.torch is not None:
+        sides["torch"] = graph_inference.baseline(shape.model, shape.images)
+    times = {side: [] for side in sides}
+    for _ in range(ROUNDS):
+        for side, run in sides.items():
+            times[side].append(run())
+    cells = {side: f"{statistics.median(values):,.0f}" for side, values in times.items()}
+    for form in ("float", "int8"):
+        if "torch" in times:
+            cells[form] += f" ({statistics.median(t / m for t, m in zip(times['torch'], times[form])):.1f}×)"
+    return cells
+
+
+class Reference:
+    """The float graph in NumPy, in double precision; `store` rounds weights and what flows between layers."""
+
+    def __init__(self, model):
+        tensors = {tensor.name: numpy_helper.to_array(tensor).astype(np.float64) for tensor in model.graph.initializer}
+        self.steps, renamed = [], {}
+        for node in model.graph.node:
+            inputs = [renamed.get(value, value) for value in node.input]
+            last = self.steps[-1] if self.steps else None
+            if node.op_type == "BatchNormalization":
+                gamma, beta, mean, variance = (tensors[value] for value in inputs[1:])
+                slope = gamma / np.sqrt(variance + 1e-5)
+                last["weights"] = last["weights"] * slope.reshape(-1, 1, 1, 1)
+                last["bias"] = beta - mean * slope
+                renamed[node.output[0]] = inputs[0]
+            elif node.op_type in ("Relu", "Clip"):
+                last["bounds"] = (0, tensors[inputs[2]] if node.op_type == "Clip" else np.inf)
+                renamed[node.output[0]] = inputs[0]
+            else:
+                step = {"operation": node.op_type, "inputs": inputs, "result": node.output[0]}
+                attributes = {attribute.name: attribute for attribute in node.attribute}
+                if node.op_type == "Conv":
+                    step.update(weights=tensors[inputs[1]], stride=attributes["strides"].ints[0], padding=attributes["pads"].ints[0],
+                                groups=attributes["group"].i)
+                elif node.op_type == "Gemm":
+                    step.update(weights=tensors[inputs[1]], bias=tensors[inputs[2]])
+                self.steps.append(step)
+
+    def run(self, images, store, weights):
+        values = {"image": store("image", images.astype(np.float64))}
+        for step in self.steps:
+            x, operation = values[step["inputs"][0]], step["operation"]
+            if operation == "Conv":
+                y = networks.convolve(x, weights(step["weights"]), step["stride"], step["padding"], step["groups"])
+                y = y + step["bias"].reshape(1, -1, 1, 1)
+            elif operation == "Gemm":
+                y = x @ weights(step["weights"]).T + step["bias"]
+            elif operation == "Add":
+                y = x + values[step["inputs"][1]]
+            elif operation == "GlobalAveragePool":
+                y = x.mean(axis=(2, 3), keepdims=True)
+            elif operation == "MaxPool":
+                n, c, h, w = x.shape
+                y = x.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
+            elif operation == "Flatten":
+                y = x.reshape(len(x), -1)
+            else:
+                raise ValueError(operation)
+            if "bounds" in step:
+                y = np.clip(y, *step["bounds"])
+            values[step["result"]] = store(step["result"], y)
+        return y
+
+
+def bfloat16(values):
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def grid(values, largest, bits):
+    step = np.where(largest > 0, largest, 1) / (2 ** (bits - 1) - 1)
+    return np.clip(np.rint(values / step), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) * step
+
+
+def precisions(shape):
+    """Relative errors of the logits on examples that did not calibrate, by precision."""
+    reference, largest = Reference(shape.model), {}
+
+    def keep(name, values):
+        largest[name] = np.abs(values).max()
+        return values
+
+    reference.run(shape.images, keep, lambda weights: weights)
+    right = reference.run(shape.examples, lambda _, values: values, lambda weights: weights)
+    results = {"int8, the unit as built": shape.logits(shape.bytes, "--accelerator", "tensor-model"),
+               "int8, this processor": shape.logits(shape.bytes),
+               "float32, this processor": shape.logits(shape.floats)}
+    for bits in (16, 32):
+        results[f"int{bits}, arithmetic alone"] = reference.run(
+            shape.examples, lambda name, values, bits=bits: grid(values, HEADROOM * largest[name], bits),
+            lambda weights, bits=bits: grid(weights, np.abs(weights).max(axis=tuple(range(1, weights.ndim)), keepdims=True), bits))
+    results["bfloat16, arithmetic alone"] = reference.run(shape.examples, lambda _, values: bfloat16(values), bfloat16)
+    return {name: (np.linalg.norm(found - right) / np.linalg.norm(right), np.mean(found.argmax(1) == right.argmax(1)))
+            for name, found in results.items()}
+
+
+def operations(binaries):
+    """µs per 28×28 image on this processor, by operation: ours and PyTorch's, alternating."""
+    server = subprocess.Popen([binaries / "image_operations_bench", "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ours(name, images):
+        print(name, images, file=server.stdin, flush=True)
+        return float(server.stdout.readline())
+
+    eager = {}
+    torch = graph_inference.torch
+    if torch is not None:
+        torch.set_num_threads(1)
+        functional, image, weights = torch.nn.functional, torch.rand(1, 1, 28, 28), torch.rand(1, 1, 3, 3)
+        turn = torch.tensor([[[0.966, -0.259, 0.0], [0.259, 0.966, 0.0]]])
+
+        def rotation():
+            return functional.grid_sample(image, functional.affine_grid(turn, (1, 1, 28, 28), align_corners=False), mode="nearest",
+                                          align_corners=False)
+
+        eager = {"blur": lambda: functional.conv2d(image, weights, padding=1), "rotation": rotation,
+                 "crop": lambda: functional.interpolate(image[:, :, 4:24, 4:24], (28, 28), mode="bilinear", align_corners=False),
+                 "convolution": lambda: functional.conv2d(image, weights)}
+    result = {}
+    for name in SSL_PYTHON_US:
+        mine, theirs = [], []
+        for _ in range(OPERATION_ROUNDS):
+            mine.append(ours(name, 500))
+            if name in eager:
+                begin = time.perf_counter()
+                for _ in range(100):
+                    eager[name]()
+                theirs.append((time.perf_counter() - begin) * 1e4)
+        result[name] = statistics.median(mine), statistics.median(theirs) if theirs else None
+    server.stdin.close()
+    return result
+
+
+def processor_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return os.uname().machine
+
+
+def whole_rows(shapes):
+    for shape in shapes:
+        for lanes in LANES:
+            unit = shape.units[lanes]["accelerator"]
+            yield [shape.title, lanes, f"{unit['cycles']:,}", f"{unit['transfer_cycles']:,}", percent(unit["utilisation"]),
+                   percent(unit["share_of_nodes"]), percent(unit["share_of_multiply_accumulates"], 2),
+                   f"{unit['processor_microseconds']['median']:,.0f}",
+                   *(f"{unit['cycles'] / clock / 1000:.2f}" for clock in CLOCKS_MHZ)]
+
+
+def network_rows(shapes, binaries):
+    for shape in shapes:
+        cells = measured(shape, binaries)
+        unit = shape.units[16]["accelerator"]
+        yield [shape.title, f"{shape.units[16]['multiply_accumulates'] / 1e6:.1f} M", cells["float"], cells["int8"],
+               cells.get("torch", "not installed"), "–", f"{unit['cycles']:,} cycles = {unit['cycles'] / STATED_MHZ:,.0f} µs"]
+
+
+def precision_rows(shapes):
+    errors = [precisions(shape) for shape in shapes]
+    for name in errors[0]:
+        yield [name] + [f"{error[name][0]:.1e} ({percent(error[name][1], 0)})" for error in errors]
+
+
+def learning_rows(binaries):
+    for name, (mine, eager) in operations(binaries).items():
+        yield [name, f"{SSL_PYTHON_US[name]:,.1f}", f"{SSL_CYCLES[name]} cycles = {SSL_CYCLES[name] / STATED_MHZ:.2f}", f"{mine:.2f}",
+               "not installed" if eager is None else f"{eager:.1f}"]
+
+
+PAGE = """# Figures of the tensor unit
+
+`bench/run.sh tensor_tables` writes this page. Change `bench/tensor_tables.py` instead of it. [The tensor unit](fpga/tensor.md) says how it works, [graphs](graphs.md) how a graph gets there.
+
+**Conditions.** {conditions}
+
+Three networks have the shapes of those in [[DTPU]](references.md), whose tables 5.1 and 5.2 are empty: two convolutions with pools and a product for images of MNIST, ResNet-20 for CIFAR-10, and MobileNetV2 for the same
+images of 32 × 32. Their weights are random, with fitting batch norms: times and cycles do not depend on that, errors do. [DTPU]'s row "image classification" names no network, so it is not here.
+
+The unit has int8 only. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
+
+## Area
+
+Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)); "not run" was not counted. Other precisions are not built.
+
+{area}
+
+## Whole networks
+
+One image, weights and arrays moved at 64 bits a cycle. "Used" is products / (cycles · lanes²). The command gives 16,384 vectors of activations at each size: 128, 256 and 512 KiB. With 8 lanes and
+256 KiB all of MobileNetV2 fits ([cycles](fpga/tensor.md#cycles)). Quantisation of the input and the way back to floats
+stay on the processor, and so do layers whose tensors do not fit and the flattening of an image: `tributary model run --plan` says why. Their time is that of this processor.
+
+{whole}
+
+## By layer
+
+{layers}
+
+## Against processors
+
+µs for one image (table 5.1 of [DTPU]). In brackets: how many times as fast as PyTorch eager in float32, median of the ratios of alternating rounds. No figure of these networks on the board's processor (Cortex-A9) is in the literature that we cite,
+and no board was there to measure: that column stays empty. The unit's column has 16 lanes and a stated clock of {clock} MHz; the nodes that stay on the board's processor come on top.
+
+{processors}
+
+## Precision
+
+Relative error of the logits, |found − exact| / |exact| over {examples} images that did not calibrate, and in brackets the share of images with the same class (table 5.2 of [DTPU]). "Exact" is the float graph in double precision.
+"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly: the unit has no such precision yet, so these rows say what it could give at best. int16 and int32 have one scale for a tensor, with room for
+twice the largest value of the calibration, and one for each channel of the weights. Random weights amplify small errors; trained networks are in [graphs](graphs.md#from-floats-to-integers).
+
+{precision}
+
+## Learning: operations on images
+
+µs for one image of 28 × 28 (table 7.1 of [[SSL]](references.md)). Its board figures are Torch on a Kria board and cycles of a simulation at {clock} MHz. "Golden model" and PyTorch were measured on this processor, alternating; both are one image at a time on one thread.
+PyTorch has no torchvision here: its rotation is a grid sample, its blur a convolution.
+
+{learning}
+
+All four operations are stages of one pipeline in our RTL ([augmentation](fpga/augmentation.md)), so each has no time of its own in a stream:
+
+{chain}
+
+[SSL] states that its accelerated pipeline would take 1.75 times as long as Torch on its board, transfers counted. Ours are cycles at a stated clock, not a measured board: they count the words of one image in and one out at 64 bits and {words} words
+a cycle, as the loopback kernel reaches them, and not the host's call.
+Products of forward and backward passes do not run on the unit: it has no bfloat16.
+"""
+
+
+def chain_table():
+    torch_us = sum(SSL_PYTHON_US.values())
+    words = 2 * 28 * 28 / 8 / LOOPBACK_WORDS_PER_CYCLE
+    alone = OUR_ALONE_CYCLES + words
+    slow = SSL_SLOWER * torch_us
+    rows = [["[SSL], accelerated, with transfers", "–", f"{slow:,.0f}", "1"],
+            ["[SSL], Torch on the board", "–", f"{torch_us:,.0f}", f"{SSL_SLOWER}"],
+            ["ours, one image alone, with transfers", f"{alone:,.0f}", f"{alone / STATED_MHZ:.1f}", f"{slow * STATED_MHZ / alone:,.0f}"],
+            ["ours, in a stream: transfers lie beneath", f"{OUR_CHAIN_CYCLES}", f"{OUR_CHAIN_CYCLES / STATED_MHZ:.2f}",
+             f"{slow * STATED_MHZ / OUR_CHAIN_CYCLES:,.0f}"]]
+    return table(["four operations on an image", "cycles", f"µs at {STATED_MHZ} MHz", "times as fast as row one"], rows)
+
+
+def main():
+    binaries = pathlib.Path(sys.argv[1]).resolve()
+    page = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs/tensor-unit.md"
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as scratch:
+        shapes = []
+        for key in SHAPES:
+            folder = pathlib.Path(scratch) / key
+            folder.mkdir()
+            shapes.append(Shape(binaries, key, folder))
+        filled = {
+            "area": area_table(),
+            "whole": table(["network", "lanes", "cycles", "of them transfers", "used", "nodes on the unit", "products on the unit", "other nodes, µs here"]
+                           + [f"ms at {clock} MHz" for clock in CLOCKS_MHZ], whole_rows(shapes)),
+            "layers": "\n\n".join(f"**{shape.title}**\n\n{layer_table(shape)}" for shape in shapes),
+            "processors": table(["network", "products", "this processor, float32", "this processor, int8", "PyTorch eager, float32", "the board's processor",
+                                 "board + unit, 16 lanes"], network_rows(shapes, binaries)),
+            "precision": table(["precision"] + [shape.title for shape in shapes], precision_rows(shapes)),
+            "learning": table(["operation", "[SSL]: Torch on the board", "[SSL]: module", "golden model, this processor", "PyTorch eager, this processor"],
+                              learning_rows(binaries)),
+        }
+    torch = graph_inference.torch
+    conditions = (f"{processor_name()}, {os.cpu_count()} cores seen, one thread, shared with other work (load {load:.1f} before, {os.getloadavg()[0]:.1f} after). "
+                  f"Sides alternate within each of {ROUNDS} rounds of {graph_inference.IMAGES} images; times are medians, ratios medians of the rounds' ratios. "
+                  f"PyTorch {torch.__version__ if torch else 'is not installed'}. One seed of the weights.")
+    page.write_text(PAGE.format(conditions=conditions, chain=chain_table(), clock=STATED_MHZ, examples=EXAMPLES,
+                                words=LOOPBACK_WORDS_PER_CYCLE, **filled), encoding="utf-8")
+    print(json.dumps({"bench": "tensor_tables", "page": str(page)}))
+
+
+if __name__ == "__main__":
+    main()
