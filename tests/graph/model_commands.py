@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`tributary model profile` and `model import` on whole networks.
+"""`tributary model profile`, `model import`, and images as examples of `model quantise`, on whole networks.
 
 usage: model_commands.py TRIBUTARY
 Exit status: 0 all is well, 1 faults (one line each), 77 without python3-onnx.
@@ -88,6 +88,17 @@ def check_import(floats, folder):
     refused("", "import", floats, "--kind", "logits", "--classes", names, "--out", floats)
 
 
+def check_images_as_examples(floats, folder):
+    digits, quantised = folder / "digits.onnx", folder / "digits8.onnx"
+    digits.write_bytes(networks.digits().SerializeToString())
+    report = said("quantise", digits, "--calibration", "image=glyphs", "--out", quantised)
+    expect(report["examples"] == 256, "some images of the set")
+    image = next(layer for layer in report["layers"] if "node" not in layer)
+    expect(0 <= image["range"][0] < 1 and 200 < image["range"][1] <= 255, f"pixels as a panel gives them, found {image['range']}")
+    refused("has images of", "quantise", floats, "--calibration", "image=glyphs", "--out", quantised)
+    refused("no input", "quantise", digits, "--calibration", "picture=glyphs", "--out", quantised)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -96,6 +107,7 @@ def main():
         np.save(images, networks.images(8, 2))
         said("quantise", floats, "--calibration", f"image={images}", "--out", quantised)
         check_profile(quantised, floats)
+        check_images_as_examples(floats, folder)
         check_import(floats, folder)
     for fault in faults:
         print(f"fault: {fault}")

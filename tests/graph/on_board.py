@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+"""Quantised networks on the tensor unit of the software device, through XRT: the bits of the golden model.
+
+usage: on_board.py TRIBUTARY TRIBUTARY-XCLBIN XRT-FOLDER
+Exit status: 0 all is well, 1 faults (one line each), 77 without python3-onnx.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import networks
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+tributary, tributary_xclbin = sys.argv[1:3]
+os.environ["XILINX_XRT"] = sys.argv[3]
+os.environ.pop("TRIBUTARY_DEVICE_FAULTS", None)
+faults = []
+
+
+def expect(condition, what):
+    if not condition:
+        faults.append(what)
+
+
+def model(*words, **environment):
+    return subprocess.run([tributary, "model", *map(str, words)], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+
+
+def said(*words):
+    done = model(*words, "--json")
+    if done.returncode != 0:
+        sys.exit(f"fault: {words}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def refused(text, *words, **environment):
+    done = model(*words, **environment)
+    expect(done.returncode != 0 and text in done.stderr, f"{words}: expected \"{text}\", found {done.stderr.strip()}")
+
+
+def check_network(name, floats, images, folder, board):
+    """The least share of nodes is that of docs/graphs.md; cycles are counted within 1 % of the plan."""
+    source, quantised, image = folder / f"{name}.onnx", folder / f"{name}8.onnx", folder / f"{name}.npy"
+    source.write_bytes(floats.SerializeToString())
+    np.save(image, images)
+    said("quantise", source, "--calibration", f"image={image}", "--out", quantised)
+    np.save(image, images[:1])
+    given = ("--input", f"image={image}")
+    unit = said("run", quantised, *board, *given, "--out", folder / "unit")["accelerator"]
+    golden = said("run", quantised, "--accelerator", "tensor-model", *given, "--out", folder / "golden")["accelerator"]
+    expect((folder / "unit/logits.npy").read_bytes() == (folder / "golden/logits.npy").read_bytes(), f"{name}: other bits")
+    for key in ("nodes", "multiply_accumulates", "cycles", "transfer_cycles"):
+        expect(unit[key] == golden[key], f"{name}: another plan: {key}")
+    expect(abs(unit["counted_cycles"] / unit["cycles"] - 1) < 0.01, f"{name}: {unit['counted_cycles']} cycles counted, {unit['cycles']} planned")
+    print(f"{name}: {100 * unit['share_of_nodes']:.1f} % of nodes, {100 * unit['share_of_multiply_accumulates']:.2f} % of multiply-accumulates, "
+          f"{unit['counted_cycles']} cycles counted")
+    return unit, quantised, given
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        xclbin = folder / "tensor.xclbin"
+        subprocess.run([tributary_xclbin, "--output", xclbin, "--kernel", "tensor_kernel"], check=True, capture_output=True)
+        board = ("--accelerator", "xrt", "--xclbin", xclbin)
+        resnet, quantised, given = check_network("resnet20", networks.resnet20(), networks.images(8, 2), folder, board)
+        expect(resnet["share_of_nodes"] >= 0.95 and resnet["share_of_multiply_accumulates"] >= 0.99, "resnet20: too little on the unit")
+        run = ("run", quantised, *board, *given, "--out", folder / "none")
+        refused("status 5 (a failed read) at command", *run, TRIBUTARY_DEVICE_FAULTS="read_error=1")
+        refused("opening device 0", *run, TRIBUTARY_DEVICE_FAULTS="no_device")
+        refused("does not run on the tensor unit", "run", folder / "resnet20.onnx", *board, "--plan", "--strict")
+        refused("go together", "run", quantised, "--plan", "--accelerator", "xrt")
+        refused("--lanes", "run", quantised, *board, "--plan", "--lanes", 8)
+    for fault in faults:
+        print(f"fault: {fault}")
+    print("on the board: bit for bit" if not faults else f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
