@@ -25,6 +25,7 @@
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/tensor_target.h"
 
 namespace tributary::cli {
@@ -44,16 +45,20 @@ indices. Quantised layers are timed one by one; IN AND OUT is what brings arrays
 The tensor unit's cycles are counted, with its weights and arrays moved at 64 bits a cycle; USED is the share of its
 multiply-accumulates. The times of its model are how long this processor imitates it, not those of a board.)";
 
-enum class ProfiledAccelerator { kCpu, kTensorModel };
+enum class ProfiledAccelerator { kCpu, kTensorModel, kXrt };
+
+// A board is not given up for a slow run: nobody waits for a slot here.
+constexpr std::chrono::milliseconds kProfilePatience{60'000};
 
 struct ModelProfileArguments {
-  std::string file;
+  std::string file, xclbin;
   std::vector<std::string> inputs, dimensions;
   std::uint64_t memory_mib = 256;
   graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
   ProfiledAccelerator accelerator = ProfiledAccelerator::kCpu;
   std::uint32_t lanes = 16, runs = 30;
   double clock_mhz = 0;
+  unsigned device = 0;
   bool json = false;
 };
 
@@ -205,25 +210,20 @@ ordered_json PartsOf(const graph::Session& session, const graph::SectionTarget* 
 
 ordered_json UnitOf(const ModelProfileArguments& arguments, const graph::Session& session,
                     const graph::SectionTarget& accelerator, const ProfiledRuns& runs) {
-  std::int64_t nodes = 0, products = 0, all_products = 0;
-  for (const graph::NodeReport& node : session.nodes()) {
-    all_products += node.products;
-    if (node.runs_on != accelerator.name()) continue;
-    ++nodes;
-    products += node.products;
-  }
-  const std::uint64_t cycles = session.accelerator().cycles;
-  ordered_json unit = {{"name", accelerator.name()},
-                       {"lanes", arguments.lanes},
-                       {"share_of_nodes", ShareOf(nodes, session.nodes().size())},
-                       {"share_of_multiply_accumulates", ShareOf(products, all_products)},
-                       {"cycles", cycles},
-                       {"transfer_cycles", session.accelerator().transfers},
-                       {"utilisation", ShareOf(products, cycles * accelerator.products_per_cycle())},
-                       {"processor_microseconds", SpreadOf(runs.processor)}};
+  const graph::AcceleratorReport& report = session.accelerator();
+  ordered_json unit = {
+      {"name", accelerator.name()},
+      {"lanes", arguments.lanes},
+      {"share_of_nodes", ShareOf(report.nodes, report.all_nodes)},
+      {"share_of_multiply_accumulates", ShareOf(report.products, report.all_products)},
+      {"cycles", report.cycles},
+      {"transfer_cycles", report.transfers},
+      {"utilisation", ShareOf(report.products, report.cycles * accelerator.products_per_cycle())},
+      {"processor_microseconds", SpreadOf(runs.processor)}};
+  if (report.counted_cycles != 0) unit["counted_cycles"] = report.counted_cycles;
   if (arguments.clock_mhz > 0) {
     unit["clock_mhz"] = arguments.clock_mhz;
-    unit["microseconds"] = static_cast<double>(cycles) / arguments.clock_mhz;
+    unit["microseconds"] = static_cast<double>(report.cycles) / arguments.clock_mhz;
   }
   return unit;
 }
@@ -240,6 +240,10 @@ void PrintUnit(const ordered_json& unit) {
       unit["name"].get<std::string>(), 100 * unit["share_of_nodes"].get<double>(),
       100 * unit["share_of_multiply_accumulates"].get<double>(), unit["cycles"].get<std::uint64_t>(),
       unit["transfer_cycles"].get<std::uint64_t>(), 100 * unit["utilisation"].get<double>());
+  if (unit.contains("counted_cycles")) {
+    std::cout << absl::StrFormat("the board counted %d cycles in the last run\n",
+                                 unit["counted_cycles"].get<std::uint64_t>());
+  }
   const double processor = unit["processor_microseconds"]["median"].get<double>();
   if (unit.contains("microseconds")) {
     std::cout << absl::StrFormat("at %g MHz these are %.1f us; the processor's nodes take %.1f us here\n",
@@ -284,12 +288,31 @@ void PrintProfile(const ordered_json& profile) {
   std::cout << table.Text();
 }
 
+// Null: the processor computes all of it.
+absl::StatusOr<std::unique_ptr<graph::SectionTarget>> ProfiledTarget(const ModelProfileArguments& arguments) {
+  if (arguments.xclbin.empty() != (arguments.accelerator != ProfiledAccelerator::kXrt)) {
+    return UsageError("--accelerator xrt and --xclbin FILE go together");
+  }
+  switch (arguments.accelerator) {
+    case ProfiledAccelerator::kCpu:
+      break;
+    case ProfiledAccelerator::kTensorModel:
+      return std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
+    case ProfiledAccelerator::kXrt: {
+      if (arguments.lanes != 16) return UsageError("--lanes is for tensor-model: tensor_kernel has 16");
+      accelerator::XrtOptions options;
+      options.xclbin = arguments.xclbin;
+      options.device = arguments.device;
+      options.run_timeout = kProfilePatience;
+      return accelerator::OpenXrtTensorUnit(options);
+    }
+  }
+  return nullptr;
+}
+
 absl::Status ProfileModel(const ModelProfileArguments& arguments) {
-  std::unique_ptr<graph::SectionTarget> accelerator;
-  if (arguments.accelerator == ProfiledAccelerator::kTensorModel) {
-    accelerator =
-        std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
-  } else if (arguments.clock_mhz > 0) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<graph::SectionTarget> accelerator, ProfiledTarget(arguments));
+  if (accelerator == nullptr && arguments.clock_mhz > 0) {
     return UsageError("--clock-mhz is the clock of an --accelerator other than cpu");
   }
   graph::SessionOptions options{.memory_bytes = arguments.memory_mib << 20,
@@ -306,11 +329,12 @@ absl::Status ProfileModel(const ModelProfileArguments& arguments) {
       const ProfiledRuns runs,
       WithContext(arguments.file, RunOften(*session, views, TimesOnAccelerator(*session, accelerator.get()),
                                            arguments.runs)));
-  std::int64_t products = 0;
-  for (const graph::NodeReport& node : session->nodes()) products += node.products;
-  ordered_json said = {{"file", arguments.file},           {"runs", arguments.runs},
-                       {"made_inputs", inputs.made},       {"microseconds", SpreadOf(runs.whole)},
-                       {"multiply_accumulates", products}, {"memory_bytes", session->memory_bytes()}};
+  ordered_json said = {{"file", arguments.file},
+                       {"runs", arguments.runs},
+                       {"made_inputs", inputs.made},
+                       {"microseconds", SpreadOf(runs.whole)},
+                       {"multiply_accumulates", session->accelerator().all_products},
+                       {"memory_bytes", session->memory_bytes()}};
   if (accelerator != nullptr) said["accelerator"] = UnitOf(arguments, *session, *accelerator, runs);
   said["parts"] = PartsOf(*session, accelerator.get(), runs, said["microseconds"]["median"].get<double>());
   if (arguments.json) {
@@ -331,12 +355,16 @@ void AddModelProfileCommand(Commands& model) {
   command.Texts("--dimension", arguments.dimensions, "NAME=N",
                 "Size of a dimension that the file leaves open");
   command.Number("--runs", arguments.runs, "N", "How often the graph is run", {1, 100'000});
-  command.Choice(
-      "--accelerator", arguments.accelerator,
-      {{"cpu", ProfiledAccelerator::kCpu}, {"tensor-model", ProfiledAccelerator::kTensorModel}},
-      "What computes quantised layers: the processor, or programs of the tensor unit on its golden model");
+  command.Choice("--accelerator", arguments.accelerator,
+                 {{"cpu", ProfiledAccelerator::kCpu},
+                  {"tensor-model", ProfiledAccelerator::kTensorModel},
+                  {"xrt", ProfiledAccelerator::kXrt}},
+                 "What computes quantised layers: the processor, programs of the tensor unit on its golden "
+                 "model, or a board's unit");
   command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
                  "Rows and columns of the tensor unit");
+  command.Text("--xclbin", arguments.xclbin, "FILE", "With xrt: the file with tensor_kernel");
+  command.Number("--device", arguments.device, "N", "With xrt: index of the board", {0, 255});
   command.Number("--clock-mhz", arguments.clock_mhz, "MHZ",
                  "Clock at which the unit's cycles are given as time (0 = none)", {0, 2'000});
   command.Choice("--arithmetic", arguments.arithmetic,

@@ -145,15 +145,13 @@ const char* OpenedDelegate::WhyNot(const graph::NodeReport& node) const {
 tributary_delegate_plan OpenedDelegate::plan() const {
   tributary_delegate_plan plan = {};
   plan.memory_bytes = session_->memory_bytes();
-  for (const graph::NodeReport& node : nodes()) {
-    ++plan.nodes;
-    plan.multiply_accumulates += node.products;
-    if (!OnAccelerator(node)) continue;
-    ++plan.accelerator_nodes;
-    plan.accelerator_multiply_accumulates += node.products;
-  }
-  plan.cycles = session_->accelerator().cycles;
-  plan.transfer_cycles = session_->accelerator().transfers;
+  const graph::AcceleratorReport& report = session_->accelerator();
+  plan.nodes = static_cast<std::size_t>(report.all_nodes);
+  plan.accelerator_nodes = static_cast<std::size_t>(report.nodes);
+  plan.multiply_accumulates = report.all_products;
+  plan.accelerator_multiply_accumulates = report.products;
+  plan.cycles = report.cycles;
+  plan.transfer_cycles = report.transfers;
   if (target_ != nullptr) plan.multiply_accumulates_per_cycle = target_->products_per_cycle();
   return plan;
 }

@@ -1,5 +1,8 @@
 // Arguments and models that mean no good: every call answers, and says what is wrong.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -213,6 +216,32 @@ TEST(HostileModelTest, ChangedBytesAreRefusedOrRun) {
   }
   EXPECT_GT(hostile.refused(), 500);
   EXPECT_GT(hostile.ran(), 100);
+}
+
+// In a process of its own, which may take some memory but not what the graph needs.
+TEST_F(DelegateTest, SaysThatMemoryHasRunOut) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more address space than can be limited";
+#endif
+  const std::string model = AffineModel();
+  const tributary_delegate_dimension rows = {"N", std::int64_t{1} << 27};
+  tributary_delegate_options options = {};
+  options.struct_size = sizeof options;
+  options.memory_bytes = UINT64_MAX;
+  options.dimensions = &rows;
+  options.dimension_count = 1;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit = {1 << 30, 1 << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(99);
+    const auto status = Open(model, &options);
+    _exit(delegate_ == nullptr && LastError() == "there is not enough memory" ? status : 98);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "the library ended the process: " << status;
+  EXPECT_EQ(WEXITSTATUS(status), TRIBUTARY_DELEGATE_EXHAUSTED);
 }
 
 // Bytes of a name that would act on a terminal, and more of them than the text holds.
