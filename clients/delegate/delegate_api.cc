@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "absl/status/status.h"
