@@ -33,7 +33,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kModelQuantiseExamples = R"(Examples:
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx
-  tributary model quantise classifier.onnx --calibration image=train-images-idx3-ubyte.gz --out classifier8.onnx
+  tributary model quantise encoder.onnx --calibration images=glyphs --out encoder8.onnx
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx --range least-squares --activations int8
   tributary model quantise encoder.onnx --calibration images=images.npy --out encoder8.onnx --range percentile --percentile 99.9 --json
 
