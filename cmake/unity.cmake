@@ -1,7 +1,7 @@
 # Compiles several files of a module as one: most of a small file's time goes to headers that it shares with
 # its neighbours.
 option(TRIBUTARY_UNITY "Compile several files of a module as one (off: file by file, which finds missing includes)" ON)
-set(TRIBUTARY_UNITY_BATCH 12 CACHE STRING "With TRIBUTARY_UNITY: how many files become one, at most")
+set(TRIBUTARY_UNITY_BATCH 32 CACHE STRING "With TRIBUTARY_UNITY: how many files become one, at most")
 
 # tributary_unity(TARGET)
 #

@@ -51,7 +51,7 @@ class Information {
     RETURN_IF_ERROR(Validate(gaussian));
     Information information;
     information.root_ = InverseOfLower<D>(gaussian.cholesky);
-    information.rhs_ = information.root_ * gaussian.mean;
+    information.rhs_ = Product<D, D, 1>(information.root_, gaussian.mean);
     if (!information.root_.allFinite() || !information.rhs_.allFinite()) {
       return absl::InvalidArgumentError("the information is beyond the range of double");
     }
@@ -63,7 +63,9 @@ class Information {
   void Add(const Information& other, double weight = 1) {
     const double scale = std::sqrt(weight);
     for (int row = D - 1; row >= 0; --row) {
-      RotateInto<D>(root_, rhs_, scale * other.root_.row(row).transpose(), scale * other.rhs_[row]);
+      Vector<D> scaled;
+      for (int k = 0; k < D; ++k) scaled[k] = scale * other.root_(row, k);
+      RotateInto<D>(root_, rhs_, scaled, scale * other.rhs_[row]);
     }
   }
 

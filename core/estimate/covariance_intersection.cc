@@ -21,12 +21,21 @@ constexpr int kNewtonSteps = 50;
 // 1)) is concave in w₂. Its derivative is bisected.
 template <int D>
 Eigen::VectorXd WeightsOfTwo(const Information<D>& first, const Information<D>& second) {
-  const Matrix<D> relative = second.root() * InverseOfLower<D>(first.root());
-  const Vector<D> excess = relative.jacobiSvd().singularValues().array().square() - 1;
-  const auto slope = [&](double weight) { return (excess.array() / (1 + weight * excess.array())).sum(); };
+  const Matrix<D> relative = Product<D, D, D>(second.root(), InverseOfLower<D>(first.root()));
+  Vector<D> excess = relative.jacobiSvd().singularValues();
+  double most = 0;
+  for (int i = 0; i < D; ++i) {
+    excess[i] = excess[i] * excess[i] - 1;
+    most = std::max(most, std::abs(excess[i]));
+  }
+  const auto slope = [&](double weight) {
+    double sum = 0;
+    for (int i = 0; i < D; ++i) sum += excess[i] / (1 + weight * excess[i]);
+    return sum;
+  };
   double low = 0;
   double high = 1;
-  if (excess.cwiseAbs().maxCoeff() < 1e-9) low = high = 0.5;  // equal: every weight is optimal
+  if (most < 1e-9) low = high = 0.5;  // equal: every weight is optimal
   if (slope(0) <= 0) high = low;
   if (slope(1) >= 0) low = high;
   for (int i = 0; i < 52 && low < high; ++i) {
@@ -66,7 +75,9 @@ class WeightSearch {
       const Matrix<D>& a = relative_[static_cast<std::size_t>(i)];
       gradient[i] = weights[i] * (D - a.trace()) - barrier;
       for (Eigen::Index j = 0; j <= i; ++j) {
-        const double trace = (a.array() * relative_[static_cast<std::size_t>(j)].array()).sum();
+        const Matrix<D>& b = relative_[static_cast<std::size_t>(j)];
+        double trace = 0;
+        for (int k = 0; k < D * D; ++k) trace += a.data()[k] * b.data()[k];
         hessian(i, j) = hessian(j, i) = weights[i] * weights[j] * trace;
       }
       hessian(i, i) += barrier;
@@ -86,8 +97,7 @@ class WeightSearch {
       sum.Add(inputs_[i], weights[static_cast<Eigen::Index>(i)]);
     const Matrix<D> factor = InverseOfLower<D>(sum.root());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const Matrix<D> whitened = inputs_[i].root() * factor;
-      relative_[i] = whitened.transpose() * whitened;
+      relative_[i] = Gram<D>(Product<D, D, D>(inputs_[i].root(), factor));
     }
   }
 

@@ -1,40 +1,14 @@
 // A Gaussian estimate of a position in one to three dimensions.
 #pragma once
 
-#include <Eigen/Core>
 #include <cmath>
 #include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/estimate/small_matrix.h"
 
 namespace tributary::estimate {
-
-template <int D>
-using Vector = Eigen::Matrix<double, D, 1>;
-template <int D>
-using Matrix = Eigen::Matrix<double, D, D>;
-
-// L⁻¹·b of a lower triangle with a non-zero diagonal, by forward substitution.
-template <int D>
-Vector<D> SolveLower(const Matrix<D>& lower, Vector<D> b) {
-  for (int row = 0; row < D; ++row) {
-    for (int k = 0; k < row; ++k) b[row] -= lower(row, k) * b[k];
-    b[row] /= lower(row, row);
-  }
-  return b;
-}
-
-// The error of each element is small relative to that element's own sensitivity, whatever the scale of the
-// rows.
-template <int D>
-Matrix<D> InverseOfLower(const Matrix<D>& lower) {
-  Matrix<D> inverse;
-  for (int column = 0; column < D; ++column) {
-    inverse.col(column) = SolveLower<D>(lower, Vector<D>::Unit(column));
-  }
-  return inverse;
-}
 
 // Mean and lower Cholesky factor L of the covariance, Σ = L·Lᵀ; both in m. This stores the factor, not the
 // covariance: its condition is the square root of the covariance's, which keeps twice the digits.
@@ -57,11 +31,14 @@ struct Gaussian {
   }
 
   // m²
-  Matrix<D> Covariance() const { return cholesky * cholesky.transpose(); }
+  Matrix<D> Covariance() const { return TransposedProduct<D, D, D>(cholesky, cholesky); }
 
   // (point - mean)ᵀ Σ⁻¹ (point - mean)
   double SquaredDistance(const Vector<D>& point) const {
-    return SolveLower<D>(cholesky, point - mean).squaredNorm();
+    const Vector<D> normalised = SolveLower<D>(cholesky, point - mean);
+    double square = 0;
+    for (int i = 0; i < D; ++i) square += normalised[i] * normalised[i];
+    return square;
   }
 };
 

@@ -1,6 +1,5 @@
 #include "core/estimate/motion_track.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -16,17 +15,20 @@ constexpr double kLeastProbability = 1e-6;  // a filter that is never likely mus
 template <int D>
 void MotionTrack<D>::Start(const Gaussian<D>& measured) {
   Filter filter;
-  filter.state.template head<D>() = measured.mean;
+  filter.state.setZero();
   filter.covariance.setZero();
   const Matrix<D> noise = measured.Covariance();
-  const Matrix<D> lasting = model_.lasting_share * noise;
-  filter.covariance.template block<D, D>(0, 0) = noise;
-  filter.covariance.template block<D, D>(D, D).diagonal().setConstant(kVelocityDeviation *
-                                                                      kVelocityDeviation);
-  filter.covariance.template block<D, D>(2 * D, 2 * D) = lasting;
-  // The position is the measurement less its error.
-  filter.covariance.template block<D, D>(0, 2 * D) = -lasting;
-  filter.covariance.template block<D, D>(2 * D, 0) = -lasting;
+  for (int row = 0; row < D; ++row) {
+    filter.state[row] = measured.mean[row];
+    filter.covariance(kVelocity + row, kVelocity + row) = kVelocityDeviation * kVelocityDeviation;
+    for (int column = 0; column < D; ++column) {
+      const double lasting = model_.lasting_share * noise(row, column);
+      filter.covariance(row, column) = noise(row, column);
+      filter.covariance(kLasting + row, kLasting + column) = lasting;
+      // The position is the measurement less its error.
+      filter.covariance(row, kLasting + column) = filter.covariance(kLasting + row, column) = -lasting;
+    }
+  }
   filters_.fill(filter);
   probability_ = {0.5, 0.5};
 }
@@ -59,10 +61,18 @@ auto MotionTrack<D>::Mixed(double seconds) -> std::array<Filter, 2> {
     const std::size_t from = 1 - to;
     predicted[to] = probability_[to] * (1.0 - change) + probability_[from] * change;
     const double share = probability_[from] * change / predicted[to];
-    const State apart = filters_[from].state - filters_[to].state;
-    mixed[to].state = filters_[to].state + share * apart;
-    mixed[to].covariance = (1.0 - share) * filters_[to].covariance + share * filters_[from].covariance +
-                           share * (1.0 - share) * apart * apart.transpose();
+    State apart;
+    for (int i = 0; i < kSize; ++i) {
+      apart[i] = filters_[from].state[i] - filters_[to].state[i];
+      mixed[to].state[i] = filters_[to].state[i] + share * apart[i];
+    }
+    for (int row = 0; row < kSize; ++row) {
+      for (int column = 0; column < kSize; ++column) {
+        mixed[to].covariance(row, column) = (1.0 - share) * filters_[to].covariance(row, column) +
+                                            share * filters_[from].covariance(row, column) +
+                                            share * (1.0 - share) * apart[row] * apart[column];
+      }
+    }
   }
   probability_ = predicted;
   return mixed;
@@ -73,20 +83,33 @@ auto MotionTrack<D>::Mixed(double seconds) -> std::array<Filter, 2> {
 template <int D>
 void MotionTrack<D>::Predict(Filter& filter, double density, double seconds, const Matrix<D>& noise) const {
   const double kept = std::exp(-seconds / model_.lasting_s);
-  filter.state.template head<D>() += seconds * filter.state.template segment<D>(D);
-  filter.state.template tail<D>() *= kept;
+  const double renewed = (1.0 - kept * kept) * model_.lasting_share;
+  State& state = filter.state;
   Covariance& covariance = filter.covariance;
-  covariance.template topRows<D>() += seconds * covariance.template middleRows<D>(D);
-  covariance.template leftCols<D>() += seconds * covariance.template middleCols<D>(D);
-  covariance.template bottomRows<D>() *= kept;
-  covariance.template rightCols<D>() *= kept;
   for (int axis = 0; axis < D; ++axis) {
-    covariance(axis, axis) += density * seconds * seconds * seconds / 3;
-    covariance(axis, D + axis) += density * seconds * seconds / 2;
-    covariance(D + axis, axis) += density * seconds * seconds / 2;
-    covariance(D + axis, D + axis) += density * seconds;
+    state[axis] += seconds * state[kVelocity + axis];
+    state[kLasting + axis] *= kept;
+    for (int i = 0; i < kSize; ++i) {
+      covariance(axis, i) += seconds * covariance(kVelocity + axis, i);
+      covariance(kLasting + axis, i) *= kept;
+    }
   }
-  covariance.template bottomRightCorner<D, D>() += (1.0 - kept * kept) * model_.lasting_share * noise;
+  for (int axis = 0; axis < D; ++axis) {
+    const int velocity = kVelocity + axis, lasting = kLasting + axis;
+    for (int i = 0; i < kSize; ++i) {
+      covariance(i, axis) += seconds * covariance(i, velocity);
+      covariance(i, lasting) *= kept;
+    }
+    covariance(axis, axis) += density * seconds * seconds * seconds / 3;
+    covariance(axis, velocity) += density * seconds * seconds / 2;
+    covariance(velocity, axis) += density * seconds * seconds / 2;
+    covariance(velocity, velocity) += density * seconds;
+  }
+  for (int row = 0; row < D; ++row) {
+    for (int column = 0; column < D; ++column) {
+      covariance(kLasting + row, kLasting + column) += renewed * noise(row, column);
+    }
+  }
 }
 
 // Joseph's form, (I − K·H)·P·(I − K·H)ᵀ + K·R·Kᵀ: the covariance stays positive whatever the rounding. H adds
@@ -95,39 +118,76 @@ template <int D>
 double MotionTrack<D>::Correct(Filter& filter, const Vector<D>& measured, const Matrix<D>& noise) const {
   using Across = Eigen::Matrix<double, kSize, D>;
   Covariance& covariance = filter.covariance;
-  const auto seen = [&]() -> Across {
-    return covariance.template leftCols<D>() + covariance.template rightCols<D>();
+  const auto seen = [&](int row, int axis) {
+    return covariance(row, axis) + covariance(row, kLasting + axis);
   };
-  const Matrix<D> fresh = (1.0 - model_.lasting_share) * noise;
-  const Across across = seen();
-  const Matrix<D> innovation_covariance =
-      across.template topRows<D>() + across.template bottomRows<D>() + fresh;
-  const Gaussian<D> expected{filter.state.template head<D>() + filter.state.template tail<D>(),
-                             Matrix<D>(innovation_covariance.llt().matrixL())};
-  const Matrix<D> root = InverseOfLower<D>(expected.cholesky);
-  const Across gain = across * (root.transpose() * root);
-  filter.state += gain * (measured - expected.mean);
-  covariance -= gain * across.transpose();
-  const Across rest = seen() - gain * fresh;
-  covariance -= rest * gain.transpose();
-  covariance = (0.5 * (covariance + covariance.transpose())).eval();
-  return -0.5 * expected.SquaredDistance(measured) - expected.cholesky.diagonal().array().log().sum();
+  Across across;
+  for (int row = 0; row < kSize; ++row) {
+    for (int axis = 0; axis < D; ++axis) across(row, axis) = seen(row, axis);
+  }
+  Matrix<D> fresh, innovation_covariance;
+  Gaussian<D> expected;
+  for (int row = 0; row < D; ++row) {
+    expected.mean[row] = filter.state[row] + filter.state[kLasting + row];
+    for (int axis = 0; axis < D; ++axis) {
+      fresh(row, axis) = (1.0 - model_.lasting_share) * noise(row, axis);
+      innovation_covariance(row, axis) = across(row, axis) + across(kLasting + row, axis) + fresh(row, axis);
+    }
+  }
+  expected.cholesky = LowerRoot<D>(innovation_covariance);
+  const Across gain = Product<kSize, D, D>(across, Gram<D>(InverseOfLower<D>(expected.cholesky)));
+  const State step = Product<kSize, D, 1>(gain, measured - expected.mean);
+  const Covariance known = TransposedProduct<kSize, D, kSize>(gain, across);
+  for (int row = 0; row < kSize; ++row) {
+    filter.state[row] += step[row];
+    for (int column = 0; column < kSize; ++column) covariance(row, column) -= known(row, column);
+  }
+  const Across noisy = Product<kSize, D, D>(gain, fresh);
+  Across rest;
+  for (int row = 0; row < kSize; ++row) {
+    for (int axis = 0; axis < D; ++axis) rest(row, axis) = seen(row, axis) - noisy(row, axis);
+  }
+  const Covariance added = TransposedProduct<kSize, D, kSize>(rest, gain);
+  for (int row = 0; row < kSize; ++row) {
+    for (int column = 0; column <= row; ++column) {
+      const double below = covariance(row, column) - added(row, column);
+      const double above = covariance(column, row) - added(column, row);
+      covariance(row, column) = covariance(column, row) = 0.5 * (below + above);
+    }
+  }
+  double log_likelihood = -0.5 * expected.SquaredDistance(measured);
+  for (int axis = 0; axis < D; ++axis) log_likelihood -= std::log(expected.cholesky(axis, axis));
+  return log_likelihood;
 }
 
 template <int D>
 Gaussian<D> MotionTrack<D>::Position() const {
-  const auto at = [&](std::size_t i) -> Vector<D> { return filters_[i].state.template head<D>(); };
-  const Vector<D> apart = at(1) - at(0);
-  const Matrix<D> covariance = probability_[0] * filters_[0].covariance.template topLeftCorner<D, D>() +
-                               probability_[1] * filters_[1].covariance.template topLeftCorner<D, D>() +
-                               probability_[0] * probability_[1] * apart * apart.transpose();
-  return {at(0) + probability_[1] * apart, Matrix<D>(covariance.llt().matrixL())};
+  const Filter& calm = filters_[0];
+  const Filter& agile = filters_[1];
+  Vector<D> apart;
+  for (int i = 0; i < D; ++i) apart[i] = agile.state[i] - calm.state[i];
+  Gaussian<D> position;
+  Matrix<D> covariance;
+  for (int row = 0; row < D; ++row) {
+    position.mean[row] = calm.state[row] + probability_[1] * apart[row];
+    for (int column = 0; column < D; ++column) {
+      covariance(row, column) = probability_[0] * calm.covariance(row, column) +
+                                probability_[1] * agile.covariance(row, column) +
+                                probability_[0] * probability_[1] * apart[row] * apart[column];
+    }
+  }
+  position.cholesky = LowerRoot<D>(covariance);
+  return position;
 }
 
 template <int D>
 Vector<D> MotionTrack<D>::Velocity() const {
-  return probability_[0] * filters_[0].state.template segment<D>(D) +
-         probability_[1] * filters_[1].state.template segment<D>(D);
+  Vector<D> velocity;
+  for (int i = 0; i < D; ++i) {
+    velocity[i] = probability_[0] * filters_[0].state[kVelocity + i] +
+                  probability_[1] * filters_[1].state[kVelocity + i];
+  }
+  return velocity;
 }
 
 template class MotionTrack<1>;

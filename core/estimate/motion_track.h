@@ -2,7 +2,6 @@
 // velocity and the lasting part of the measurement error.
 #pragma once
 
-#include <Eigen/Core>
 #include <array>
 
 #include "core/estimate/gaussian.h"
@@ -42,7 +41,8 @@ class MotionTrack {
   double manoeuvre() const { return probability_[1]; }
 
  private:
-  static constexpr int kSize = 3 * D;
+  // Where velocity and lasting error begin in the state, behind the position.
+  static constexpr int kVelocity = D, kLasting = 2 * D, kSize = 3 * D;
   using State = Eigen::Matrix<double, kSize, 1>;
   using Covariance = Eigen::Matrix<double, kSize, kSize>;
   struct Filter {

@@ -1,7 +1,6 @@
 #include "core/estimate/source_calibration.h"
 
 #include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,13 +34,15 @@ constexpr double kPerDegree = std::numbers::pi / 180;
 
 Matrix<2> Rotation(double angle) {
   Matrix<2> rotation;
-  rotation << std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle);
+  rotation(0, 0) = rotation(1, 1) = std::cos(angle);
+  rotation(1, 0) = std::sin(angle);
+  rotation(0, 1) = -rotation(1, 0);
   return rotation;
 }
 
 // The lower Cholesky factor of R·L·Lᵀ·Rᵀ, by one more rotation from the right.
 Matrix<2> TurnedFactor(const Matrix<2>& rotation, const Matrix<2>& factor) {
-  const Matrix<2> turned = rotation * factor;
+  const Matrix<2> turned = Product<2, 2, 2>(rotation, factor);
   const double radius = std::hypot(turned(0, 0), turned(0, 1));
   const double cosine = turned(0, 0) / radius;
   const double sine = turned(0, 1) / radius;
@@ -58,7 +59,8 @@ Matrix<2> TurnedFactor(const Matrix<2>& rotation, const Matrix<2>& factor) {
 
 Gaussian<2> Correction::Apply(const Gaussian<2>& tuple) const {
   const Matrix<2> rotation = Rotation(turn);
-  return {place + rotation * (tuple.mean - place) + shift, scale * TurnedFactor(rotation, tuple.cholesky)};
+  const Vector<2> turned = Product<2, 2, 1>(rotation, tuple.mean - place);
+  return {place + turned + shift, scale * TurnedFactor(rotation, tuple.cholesky)};
 }
 
 void Correction::Apply(TuplePlanes& tuples) const {
@@ -90,20 +92,28 @@ SourceCalibration::SourceCalibration(const MountingPrior& prior, std::span<const
 
 struct SourceCalibration::Conflation {
   explicit Conflation(std::span<const Part> parts) {
-    Matrix<2> information = Matrix<2>::Zero();
-    Vector<2> sum = Vector<2>::Zero();
+    double xx = 0, xy = 0, yy = 0, x = 0, y = 0;  // the information of all, and its product with the mean
     for (const Part& part : parts) {
-      information += part.weight * part.information;
-      sum += part.weight * part.information * part.mean;
+      const Matrix<2> own = Weighted(part);
+      xx += own(0, 0);
+      xy += own(0, 1);
+      yy += own(1, 1);
+      x += own(0, 0) * part.mean[0] + own(0, 1) * part.mean[1];
+      y += own(1, 0) * part.mean[0] + own(1, 1) * part.mean[1];
     }
-    covariance = information.inverse();
-    mean = covariance * sum;
+    const double determinant = xx * yy - xy * xy;
+    covariance(0, 0) = yy / determinant;
+    covariance(1, 1) = xx / determinant;
+    covariance(0, 1) = covariance(1, 0) = -xy / determinant;
+    mean[0] = covariance(0, 0) * x + covariance(0, 1) * y;
+    mean[1] = covariance(1, 0) * x + covariance(1, 1) * y;
   }
 
+  static Matrix<2> Weighted(const Part& part) { return part.weight * part.information; }
   bool finite() const { return mean.allFinite() && covariance.allFinite(); }
   double SquaredResidual(const Part& part) const {
     const Vector<2> residual = part.mean - mean;
-    return residual.dot(part.information * residual);
+    return residual.dot(Product<2, 2, 1>(part.information, residual));
   }
 
   Matrix<2> covariance;
@@ -115,8 +125,8 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
   std::array<Part, kMostSources> storage;
   const std::span<Part> parts(storage.data(), tuples.size());
   for (std::size_t i = 0; i < tuples.size(); ++i) {
-    const Matrix<2> root = InverseOfLower<2>(tuples[i].tuple.cholesky);
-    parts[i] = {.information = root.transpose() * root, .mean = tuples[i].tuple.mean};
+    const Gaussian<2>& tuple = tuples[i].tuple;
+    parts[i] = {.information = Gram<2>(InverseOfLower<2>(tuple.cholesky)), .mean = tuple.mean};
     if (!parts[i].information.allFinite() || !parts[i].mean.allFinite()) return;
   }
   const Conflation all(parts);
@@ -125,7 +135,8 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
     Source& source = sources_[tuples[i].source];
     const double square = all.SquaredResidual(parts[i]);
     source.squares += std::min(square, kLargestSquare);
-    const double redundancy = std::max(0.0, 2 - (parts[i].information * all.covariance).trace());
+    const double redundancy =
+        std::max(0.0, 2 - Product<2, 2, 2>(parts[i].information, all.covariance).trace());
     source.redundancy += redundancy;
     source.expected += redundancy;
     source.observations += 1;
@@ -144,24 +155,36 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
 void SourceCalibration::ObserveMounting(std::span<const Observation> tuples, std::span<const Part> parts) {
   const Conflation weighted(parts);
   if (!weighted.finite()) return;
-  std::array<Eigen::Matrix<double, 2, kUnknowns>, kMostSources> slopes;
+  using Unknowns = Eigen::Matrix<double, kUnknowns, 1>;
+  std::array<Eigen::Matrix<double, kUnknowns, 2>, kMostSources> slopes;  // of the mean, by the unknowns
+  std::array<Unknowns, kMostSources> present;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Correction& correction = sources_[tuples[i].source].state.correction;
     const Vector<2> arm = parts[i].mean - correction.shift - correction.place;
-    slopes[i] << 1, 0, -arm[1], 0, 1, arm[0];
+    slopes[i].setZero();
+    slopes[i](0, 0) = slopes[i](1, 1) = 1;
+    slopes[i](2, 0) = -arm[1];
+    slopes[i](2, 1) = arm[0];
+    present[i] = Unknowns(correction.shift[0], correction.shift[1], correction.turn);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const int row = kUnknowns * static_cast<int>(tuples[i].source);
-    const Matrix<2> own = parts[i].weight * kIndependentPart * parts[i].information;
-    rhs_.segment<kUnknowns>(row) -= slopes[i].transpose() * (own * (parts[i].mean - weighted.mean));
+    const Matrix<2> own = kIndependentPart * Conflation::Weighted(parts[i]);
+    const Matrix<2> seen = Product<2, 2, 2>(own, weighted.covariance);
+    const Vector<2> pull = Product<2, 2, 1>(own, parts[i].mean - weighted.mean);
+    Unknowns rhs = -Product<kUnknowns, 2, 1>(slopes[i], pull);
     for (std::size_t j = 0; j < parts.size(); ++j) {
-      Matrix<2> core = -own * weighted.covariance * (parts[j].weight * parts[j].information);
+      const int column = kUnknowns * static_cast<int>(tuples[j].source);
+      Matrix<2> core = -Product<2, 2, 2>(seen, Conflation::Weighted(parts[j]));
       if (i == j) core += own;
-      const Eigen::Matrix3d block = slopes[i].transpose() * core * slopes[j];
-      normal_.block<kUnknowns, kUnknowns>(row, kUnknowns * static_cast<int>(tuples[j].source)) += block;
-      const Correction& other = sources_[tuples[j].source].state.correction;
-      rhs_.segment<kUnknowns>(row) += block * Eigen::Vector3d(other.shift[0], other.shift[1], other.turn);
+      const Eigen::Matrix<double, kUnknowns, kUnknowns> block =
+          TransposedProduct<kUnknowns, 2, kUnknowns>(Product<kUnknowns, 2, 2>(slopes[i], core), slopes[j]);
+      for (int k = 0; k < kUnknowns; ++k) {
+        for (int l = 0; l < kUnknowns; ++l) normal_(row + k, column + l) += block(k, l);
+      }
+      rhs += Product<kUnknowns, kUnknowns, 1>(block, present[j]);
     }
+    for (int k = 0; k < kUnknowns; ++k) rhs_[row + k] += rhs[k];
   }
 }
 
@@ -208,9 +231,9 @@ double SourceCalibration::CommonVariance() const {
 }
 
 Gaussian<2> SourceCalibration::WithCommon(const Gaussian<2>& fused) const {
-  const Matrix<2> own = fused.cholesky * fused.cholesky.transpose();
-  const Eigen::LLT<Matrix<2>> wider(own + CommonVariance() * Matrix<2>::Identity());
-  return {fused.mean, wider.matrixL()};
+  Matrix<2> wider = fused.Covariance();
+  wider.diagonal().array() += CommonVariance();
+  return {fused.mean, LowerRoot<2>(wider)};
 }
 
 void SourceCalibration::SolveMounting() {
@@ -228,14 +251,17 @@ void SourceCalibration::SolveMounting() {
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     const int first = kUnknowns * static_cast<int>(source);
     CalibrationState& state = sources_[source].state;
-    const Vector<2> shift = unknowns.segment<2>(first);
+    const auto deviation = [&](int k) { return std::sqrt(std::max(0.0, covariance(first + k, first + k))); };
+    const Vector<2> shift(unknowns[first], unknowns[first + 1]);
     const double turn = unknowns[first + 2];
-    const bool beyond = shift.cwiseAbs().maxCoeff() > kMostDeviations * prior_.shift_m ||
+    const double most_shift = kMostDeviations * prior_.shift_m;
+    const bool beyond = std::abs(shift[0]) > most_shift || std::abs(shift[1]) > most_shift ||
                         std::abs(turn) > kMostDeviations * turn_deviation;
-    state.shift_deviation = covariance.diagonal().segment<2>(first).cwiseMax(0).cwiseSqrt();
-    state.turn_deviation = std::sqrt(std::max(0.0, covariance(first + 2, first + 2)));
+    state.shift_deviation = Vector<2>(deviation(0), deviation(1));
+    state.turn_deviation = deviation(2);
     // What its mounting explains of the squared residuals, and what they should come to by themselves.
-    const double explained = unknowns.segment<kUnknowns>(first).dot(push.segment<kUnknowns>(first));
+    double explained = 0;
+    for (int k = first; k < first + kUnknowns; ++k) explained += unknowns[k] * push[k];
     const bool mounting =
         !beyond && explained > kLeastExplained * kIndependentPart * sources_[source].expected;
     state.correction.shift = mounting ? shift : Vector<2>::Zero();

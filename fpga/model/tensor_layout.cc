@@ -9,7 +9,7 @@ namespace tributary::fpga {
 namespace {
 
 constexpr int kMantissaBits = 16;
-constexpr int kMaxShift = 31;
+constexpr int kMostShift = 31;
 constexpr double kMaxFactor = 4.0;
 
 absl::Status WrongCount(const char* what, std::size_t found, std::size_t expected) {
@@ -30,7 +30,7 @@ absl::StatusOr<TensorChannel> TensorChannelOf(double scale) {
   // scale = multiplier · 2^(guard - shift - scale_shift), with 16 bits of the multiplier in use where the
   // shift allows.
   constexpr int kPoint = kTensorScaleShift - kTensorGuardBits;
-  int shift = std::clamp(-std::ilogb(scale), 0, kMaxShift);
+  int shift = std::clamp(-std::ilogb(scale), 0, kMostShift);
   double multiplier = std::nearbyint(std::ldexp(scale, kPoint + shift));
   const double end = std::ldexp(1.0, kMantissaBits);
   if (multiplier >= end && shift > 0) multiplier = std::nearbyint(std::ldexp(scale, kPoint + --shift));

@@ -8,8 +8,8 @@ namespace {
 constexpr std::uint64_t kDecode = 12;  // from a command's first word to the start of its work
 constexpr std::uint64_t kAnswer =
     18;  // LOAD, STORE: from the request to the first word, and to the last answer
-constexpr std::uint64_t kBurst = 64;  // words; a burst of a STORE takes kBurstGap more
-constexpr std::uint64_t kBurstGap = 2;
+constexpr std::uint64_t kBurst = 64;  // words; a burst of a STORE takes kStoreGap more
+constexpr std::uint64_t kStoreGap = 2;
 constexpr std::uint64_t kRead = 4;     // from an address to its vector
 constexpr std::uint64_t kResult = 26;  // from a sum to its result in the activation memory
 constexpr std::uint64_t kTaken = 8;    // from a sum until the next channel words may come
@@ -42,7 +42,7 @@ void TensorTiming::Add(const TensorCommand& c) {
       return;
     case TensorOpcode::kStore: {
       const std::uint64_t words = std::uint64_t{c.input_plane} * size_.vector_words();
-      cycles_ += kAnswer + words + kBurstGap * ((words + kBurst - 1) / kBurst);
+      cycles_ += kAnswer + words + kStoreGap * ((words + kBurst - 1) / kBurst);
       return;
     }
     case TensorOpcode::kConvolve: {

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kBadConfiguration = 78;
+constexpr int kConfigurationFault = 78;
 constexpr std::string_view kFloats =
     R"({"global": {"core:version": "1.0.0", "core:datatype": "cf32_le", "core:sample_rate": 200000},
         "captures": [{"core:sample_start": 0}]})";
@@ -44,7 +44,7 @@ class RadioTest : public ::testing::Test {
     folder_.Write("x.sigmf-meta", std::string(metadata));
     folder_.Write("x.sigmf-data", data);
     Process check("tributary-node", {"--config", Recording(), "--check"}, folder_.Path("check.log"));
-    EXPECT_EQ(check.Wait(std::chrono::seconds(30)), kBadConfiguration);
+    EXPECT_EQ(check.Wait(std::chrono::seconds(30)), kConfigurationFault);
     return check.Log();
   }
 

@@ -5,10 +5,10 @@
 namespace tributary::nn {
 namespace {
 
-constexpr int kMaxIterations = 50;
-constexpr double kConvergedM = 1e-6;
-constexpr double kLongestStepM = 1.0;     // keeps the first steps of a far start from overshooting
-constexpr double kLeastDistanceM = 1e-3;  // an anchor's own position has no direction
+constexpr int kMostSteps = 50;
+constexpr double kLastStepM = 1e-6;
+constexpr double kMostStepM = 1.0;  // keeps the first steps of a far start from overshooting
+constexpr double kNearestM = 1e-3;  // an anchor's own position has no direction
 constexpr double kLeastDeterminant = 1e-9;
 
 }  // namespace
@@ -21,12 +21,12 @@ std::optional<std::array<double, 2>> Trilaterate(std::span<const std::array<doub
     x += anchor[0] / static_cast<double>(anchors_m.size());
     y += anchor[1] / static_cast<double>(anchors_m.size());
   }
-  for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
+  for (int iteration = 0; iteration < kMostSteps; ++iteration) {
     double xx = 0.0, xy = 0.0, yy = 0.0, gx = 0.0, gy = 0.0;
     for (std::size_t i = 0; i < anchors_m.size(); ++i) {
       const double dx = x - anchors_m[i][0];
       const double dy = y - anchors_m[i][1];
-      const double distance = std::fmax(std::hypot(dx, dy, height_m - anchors_m[i][2]), kLeastDistanceM);
+      const double distance = std::fmax(std::hypot(dx, dy, height_m - anchors_m[i][2]), kNearestM);
       const double error = ranges_m[i] - distance;
       xx += dx * dx / (distance * distance);
       xy += dx * dy / (distance * distance);
@@ -40,13 +40,13 @@ std::optional<std::array<double, 2>> Trilaterate(std::span<const std::array<doub
     double step_y = (xx * gy - xy * gx) / determinant;
     const double length = std::hypot(step_x, step_y);
     if (!std::isfinite(length)) return std::nullopt;
-    if (length > kLongestStepM) {
-      step_x *= kLongestStepM / length;
-      step_y *= kLongestStepM / length;
+    if (length > kMostStepM) {
+      step_x *= kMostStepM / length;
+      step_y *= kMostStepM / length;
     }
     x += step_x;
     y += step_y;
-    if (length < kConvergedM) break;
+    if (length < kLastStepM) break;
   }
   return std::array<double, 2>{x, y};
 }

@@ -4,6 +4,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "core/nn/encoder/strong_augmenter.h"
@@ -22,32 +23,45 @@ Rows FeaturesOf(SelfSupervisedTrainer& trainer, std::span<const std::uint8_t> im
   return Eigen::Map<const Rows>(features.data(), static_cast<Eigen::Index>(features.size()) / width, width);
 }
 
+// a · bᵀ
+Rows Products(const Rows& a, const Rows& b) { return a * b.transpose(); }
+
 // By the mean and the deviation of the unchanged images.
 struct Standard {
-  explicit Standard(const Rows& features)
-      : mean(features.colwise().mean()),
-        inverse((features.rowwise() - mean)
-                    .array()
-                    .square()
-                    .colwise()
-                    .mean()
-                    .sqrt()
-                    .max(kLeastDeviation)
-                    .inverse()) {}
-
-  Rows Apply(const Rows& features) const {
-    return (features.rowwise() - mean).array().rowwise() * inverse.array();
+  explicit Standard(const Rows& features) : mean(features.cols()), inverse(features.cols()) {
+    const auto count = static_cast<float>(features.rows());
+    for (Eigen::Index column = 0; column < features.cols(); ++column) {
+      float sum = 0, squares = 0;
+      for (Eigen::Index row = 0; row < features.rows(); ++row) sum += features(row, column);
+      mean[column] = sum / count;
+      for (Eigen::Index row = 0; row < features.rows(); ++row) {
+        const float apart = features(row, column) - mean[column];
+        squares += apart * apart;
+      }
+      inverse[column] = 1 / std::max(std::sqrt(squares / count), kLeastDeviation);
+    }
   }
 
-  Eigen::RowVectorXf mean, inverse;
+  Rows Apply(const Rows& features) const {
+    Rows applied(features.rows(), features.cols());
+    for (Eigen::Index row = 0; row < features.rows(); ++row) {
+      for (Eigen::Index column = 0; column < features.cols(); ++column) {
+        applied(row, column) = (features(row, column) - mean[column]) * inverse[column];
+      }
+    }
+    return applied;
+  }
+
+  Eigen::VectorXf mean, inverse;
 };
 
 double EffectiveRank(const Rows& standardised) {
-  const Eigen::MatrixXf covariance =
-      standardised.transpose() * standardised / static_cast<float>(standardised.rows());
+  const Rows columns = standardised.transpose();
+  const Eigen::MatrixXf covariance = Products(columns, columns) / static_cast<float>(standardised.rows());
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXf> solver(covariance, Eigen::EigenvaluesOnly);
-  const Eigen::VectorXd singular = solver.eigenvalues().cast<double>().cwiseMax(0.0).cwiseSqrt();
-  const double total = singular.sum();
+  std::vector<double> singular;
+  for (const float value : solver.eigenvalues()) singular.push_back(std::sqrt(std::max(0.0f, value)));
+  const double total = std::accumulate(singular.begin(), singular.end(), 0.0);
   double entropy = 0;
   for (const double value : singular) {
     if (value > 0) entropy -= value / total * std::log(value / total);
@@ -56,7 +70,7 @@ double EffectiveRank(const Rows& standardised) {
 }
 
 double Uniformity(const Rows& units) {
-  const Rows cosines = units * units.transpose();
+  const Rows cosines = Products(units, units);
   double sum = 0;
   for (Eigen::Index i = 1; i < cosines.rows(); ++i) {
     for (Eigen::Index j = 0; j < i; ++j) sum += std::exp(-4.0 * (1.0 - cosines(i, j)));  // d² = 2 − 2 cos
@@ -66,7 +80,7 @@ double Uniformity(const Rows& units) {
 }
 
 double Retrieval(const Rows& first, const Rows& second) {
-  const Rows cosines = first * second.transpose();
+  const Rows cosines = Products(first, second);
   Eigen::Index found = 0;
   for (Eigen::Index i = 0; i < cosines.rows(); ++i) {
     Eigen::Index nearest = 0;

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kNoiseM = 0.03;
+constexpr double kRangeNoiseM = 0.03;
 constexpr double kSlope = 0.015;
 
 double Pattern(double bearing) { return 0.04 * std::cos(bearing) - 0.03 * std::sin(2 * bearing); }
@@ -35,7 +35,7 @@ struct Hall {
 
   std::vector<GeometryExample> Walk(std::size_t count, std::uint64_t seed, double reach = 1.0) const {
     std::mt19937_64 random(seed);
-    std::normal_distribution<double> noise(0.0, kNoiseM);
+    std::normal_distribution<double> noise(0.0, kRangeNoiseM);
     std::vector<GeometryExample> examples;
     for (std::size_t i = 0; i < count; ++i) {
       const double t = 0.05 * static_cast<double>(i) + static_cast<double>(seed);
@@ -95,7 +95,7 @@ TEST(RangeGeometryTest, LearnsBiasSlopeAndPatternAndIsHonestOnAnotherWalk) {
   const Judged judged = Judge(*geometry, hall.Walk(2000, 7));
   // Eight ranges for three unknowns: each coordinate is known to about the noise times sqrt(2 / 8), and no
   // worse than one range.
-  EXPECT_LT(judged.rms_m, std::numbers::sqrt2 * kNoiseM);
+  EXPECT_LT(judged.rms_m, std::numbers::sqrt2 * kRangeNoiseM);
   EXPECT_GT(judged.nees, 1.5);
   EXPECT_LT(judged.nees, 2.7);
 }
