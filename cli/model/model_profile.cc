@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,19 +13,14 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/model/graph_arguments.h"
+#include "cli/model/graph_session.h"
 #include "cli/table.h"
-#include "core/graph/npy_array.h"
 #include "core/graph/session.h"
 #include "core/nn/kernel/random_stream.h"
-#include "core/runtime/file.h"
-#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
-#include "node/accelerator/create.h"
-#include "node/accelerator/tensor_target.h"
 
 namespace tributary::cli {
 namespace {
@@ -45,20 +39,10 @@ indices. Quantised layers are timed one by one; IN AND OUT is what brings arrays
 The tensor unit's cycles are counted, with its weights and arrays moved at 64 bits a cycle; USED is the share of its
 multiply-accumulates. The times of its model are how long this processor imitates it, not those of a board.)";
 
-enum class ProfiledAccelerator { kCpu, kTensorModel, kXrt };
-
-// A board is not given up for a slow run: nobody waits for a slot here.
-constexpr std::chrono::milliseconds kProfilePatience{60'000};
-
 struct ModelProfileArguments {
-  std::string file, xclbin;
-  std::vector<std::string> inputs, dimensions;
-  std::uint64_t memory_mib = 256;
-  graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
-  ProfiledAccelerator accelerator = ProfiledAccelerator::kCpu;
-  std::uint32_t lanes = 16, runs = 30;
+  GraphSessionArguments graph;
+  std::uint32_t runs = 30;
   double clock_mhz = 0;
-  unsigned device = 0;
   bool json = false;
 };
 
@@ -90,37 +74,6 @@ graph::Array MadeInput(const graph::Spec& spec) {
     for (std::byte& value : array.bytes) value = static_cast<std::byte>(random.Bits() & 0xff);
   }
   return array;
-}
-
-struct ProfiledInputs {
-  std::vector<graph::Array> arrays;
-  std::vector<std::string> made;  // names
-};
-
-absl::StatusOr<ProfiledInputs> ProfiledInputsOf(const ModelProfileArguments& arguments,
-                                                const graph::Session& session) {
-  std::map<std::string, std::string> files;
-  for (const std::string& text : arguments.inputs) {
-    ASSIGN_OR_RETURN(auto assignment, GraphAssignment("--input", text));
-    if (!files.insert(assignment).second) {
-      return UsageError(absl::StrFormat("--input %s is given twice", runtime::Printable(assignment.first)));
-    }
-  }
-  ProfiledInputs inputs;
-  for (const graph::PortReport& input : session.inputs()) {
-    const auto given = files.extract(input.name);
-    if (given.empty()) {
-      inputs.made.push_back(input.name);
-      inputs.arrays.push_back(MadeInput(input.spec));
-      continue;
-    }
-    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMostGraphFileBytes));
-    ASSIGN_OR_RETURN(graph::Array array, WithContext(given.mapped(), graph::DecodeArray(file)));
-    inputs.arrays.push_back(std::move(array));
-  }
-  if (files.empty()) return inputs;
-  return UsageError(
-      absl::StrFormat("--input %s: the graph has no such input", runtime::Printable(files.begin()->first)));
 }
 
 // The times of repeated runs.
@@ -213,7 +166,7 @@ ordered_json UnitOf(const ModelProfileArguments& arguments, const graph::Session
   const graph::AcceleratorReport& report = session.accelerator();
   ordered_json unit = {
       {"name", accelerator.name()},
-      {"lanes", arguments.lanes},
+      {"lanes", arguments.graph.lanes},
       {"share_of_nodes", ShareOf(report.nodes, report.all_nodes)},
       {"share_of_multiply_accumulates", ShareOf(report.products, report.all_products)},
       {"cycles", report.cycles},
@@ -288,50 +241,29 @@ void PrintProfile(const ordered_json& profile) {
   std::cout << table.Text();
 }
 
-// Null: the processor computes all of it.
-absl::StatusOr<std::unique_ptr<graph::SectionTarget>> ProfiledTarget(const ModelProfileArguments& arguments) {
-  if (arguments.xclbin.empty() != (arguments.accelerator != ProfiledAccelerator::kXrt)) {
-    return UsageError("--accelerator xrt and --xclbin FILE go together");
-  }
-  switch (arguments.accelerator) {
-    case ProfiledAccelerator::kCpu:
-      break;
-    case ProfiledAccelerator::kTensorModel:
-      return std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
-    case ProfiledAccelerator::kXrt: {
-      if (arguments.lanes != 16) return UsageError("--lanes is for tensor-model: tensor_kernel has 16");
-      accelerator::XrtOptions options;
-      options.xclbin = arguments.xclbin;
-      options.device = arguments.device;
-      options.run_timeout = kProfilePatience;
-      return accelerator::OpenXrtTensorUnit(options);
-    }
-  }
-  return nullptr;
-}
-
 absl::Status ProfileModel(const ModelProfileArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<graph::SectionTarget> accelerator, ProfiledTarget(arguments));
-  if (accelerator == nullptr && arguments.clock_mhz > 0) {
+  if (arguments.graph.accelerator == GraphAccelerator::kCpu && arguments.clock_mhz > 0) {
     return UsageError("--clock-mhz is the clock of an --accelerator other than cpu");
   }
-  graph::SessionOptions options{.memory_bytes = arguments.memory_mib << 20,
-                                .arithmetic = arguments.arithmetic,
-                                .accelerator = accelerator.get()};
-  ASSIGN_OR_RETURN(options.reader.dimensions, GraphDimensions(arguments.dimensions));
-  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
-  ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
-  ASSIGN_OR_RETURN(const ProfiledInputs inputs, ProfiledInputsOf(arguments, *session));
+  ASSIGN_OR_RETURN(const GraphSession opened, OpenGraphSession(arguments.graph));
+  const auto& [accelerator, session] = opened;
+  std::vector<std::string> made;
+  const auto make = [&made](const graph::PortReport& input) {
+    made.push_back(input.name);
+    return MadeInput(input.spec);
+  };
+  ASSIGN_OR_RETURN(const std::vector<graph::Array> inputs,
+                   ReadGraphInputs(arguments.graph.inputs, *session, make));
   std::vector<graph::View> views;
-  for (const graph::Array& array : inputs.arrays) views.push_back(array.view());
+  for (const graph::Array& array : inputs) views.push_back(array.view());
   session->KeepTimes();
-  ASSIGN_OR_RETURN(
-      const ProfiledRuns runs,
-      WithContext(arguments.file, RunOften(*session, views, TimesOnAccelerator(*session, accelerator.get()),
-                                           arguments.runs)));
-  ordered_json said = {{"file", arguments.file},
+  ASSIGN_OR_RETURN(const ProfiledRuns runs,
+                   WithContext(arguments.graph.file,
+                               RunOften(*session, views, TimesOnAccelerator(*session, accelerator.get()),
+                                        arguments.runs)));
+  ordered_json said = {{"file", arguments.graph.file},
                        {"runs", arguments.runs},
-                       {"made_inputs", inputs.made},
+                       {"made_inputs", made},
                        {"microseconds", SpreadOf(runs.whole)},
                        {"multiply_accumulates", session->accelerator().all_products},
                        {"memory_bytes", session->memory_bytes()}};
@@ -350,27 +282,12 @@ absl::Status ProfileModel(const ModelProfileArguments& arguments) {
 void AddModelProfileCommand(Commands& model) {
   auto [command, arguments] =
       model.Add<ModelProfileArguments>("profile", "Say where the time of an ONNX graph goes", ProfileModel);
-  command.Text("file", arguments.file, "FILE", "ONNX file, operator sets 13 to 17")->required();
-  command.Texts("--input", arguments.inputs, "NAME=FILE", "An input of the graph as .npy; others are made");
-  command.Texts("--dimension", arguments.dimensions, "NAME=N",
-                "Size of a dimension that the file leaves open");
+  DeclareGraphSession(command, arguments.graph)->required();
+  command.Texts("--input", arguments.graph.inputs, "NAME=FILE",
+                "An input of the graph as .npy; others are made");
   command.Number("--runs", arguments.runs, "N", "How often the graph is run", {1, 100'000});
-  command.Choice("--accelerator", arguments.accelerator,
-                 {{"cpu", ProfiledAccelerator::kCpu},
-                  {"tensor-model", ProfiledAccelerator::kTensorModel},
-                  {"xrt", ProfiledAccelerator::kXrt}},
-                 "What computes quantised layers: the processor, programs of the tensor unit on its golden "
-                 "model, or a board's unit");
-  command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
-                 "Rows and columns of the tensor unit");
-  command.Text("--xclbin", arguments.xclbin, "FILE", "With xrt: the file with tensor_kernel");
-  command.Number("--device", arguments.device, "N", "With xrt: index of the board", {0, 255});
   command.Number("--clock-mhz", arguments.clock_mhz, "MHZ",
                  "Clock at which the unit's cycles are given as time (0 = none)", {0, 2'000});
-  command.Choice("--arithmetic", arguments.arithmetic,
-                 {{"integers", graph::Arithmetic::kIntegers}, {"floats", graph::Arithmetic::kAsWritten}},
-                 "How quantised layers are computed");
-  command.Number("--memory-mib", arguments.memory_mib, "MIB", "Refuse a graph that needs more", {1, 65'536});
   command.Json(arguments.json);
   command.Examples(kModelProfileExamples);
 }

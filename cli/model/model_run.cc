@@ -1,7 +1,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,18 +11,15 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/model/graph_arguments.h"
+#include "cli/model/graph_session.h"
 #include "cli/table.h"
 #include "core/graph/npy_array.h"
 #include "core/graph/session.h"
-#include "core/runtime/file.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
-#include "node/accelerator/create.h"
-#include "node/accelerator/tensor_target.h"
 
 namespace tributary::cli {
 namespace {
@@ -43,56 +39,11 @@ are not. "--arithmetic floats" computes them node for node as the file has them:
 scale at most. Each output becomes FOLDER/NAME.npy.
 A dimension of any size is 1 unless --dimension says otherwise. What is not supported is named: no node is left out.)";
 
-enum class Accelerator { kCpu, kTensorModel, kXrt };
-
-// A board is not given up for a slow run: nobody waits for a slot here.
-constexpr std::chrono::milliseconds kBoardPatience{60'000};
-
 struct ModelRunArguments {
-  std::string file, out, xclbin;
-  std::vector<std::string> inputs, dimensions;
-  std::uint64_t memory_mib = 256;
-  graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
-  Accelerator accelerator = Accelerator::kCpu;
-  std::uint32_t lanes = 16;
-  unsigned device = 0;
-  bool plan = false, operations = false, strict = false, json = false;
+  GraphSessionArguments graph;
+  std::string out;
+  bool plan = false, operations = false, json = false;
 };
-
-absl::StatusOr<graph::SessionOptions> OptionsOf(const ModelRunArguments& arguments) {
-  graph::SessionOptions options;
-  options.memory_bytes = arguments.memory_mib << 20;
-  options.arithmetic = arguments.arithmetic;
-  options.strict = arguments.strict;
-  ASSIGN_OR_RETURN(options.reader.dimensions, GraphDimensions(arguments.dimensions));
-  return options;
-}
-
-// The given arrays in the order of the graph's inputs.
-absl::StatusOr<std::vector<graph::Array>> ReadInputs(const ModelRunArguments& arguments,
-                                                     const graph::Session& session) {
-  std::map<std::string, std::string> files;
-  for (const std::string& text : arguments.inputs) {
-    ASSIGN_OR_RETURN(auto assignment, GraphAssignment("--input", text));
-    if (!files.insert(assignment).second) {
-      return UsageError(absl::StrFormat("--input %s is given twice", runtime::Printable(assignment.first)));
-    }
-  }
-  std::vector<graph::Array> arrays;
-  for (const graph::PortReport& input : session.inputs()) {
-    const auto given = files.extract(input.name);
-    if (given.empty()) {
-      return UsageError(absl::StrFormat("--input %s=FILE.npy is missing: %s", wire::PeerText(input.name),
-                                        input.spec.Text()));
-    }
-    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(given.mapped(), kMostGraphFileBytes));
-    ASSIGN_OR_RETURN(graph::Array array, WithContext(given.mapped(), graph::DecodeArray(file)));
-    arrays.push_back(std::move(array));
-  }
-  if (files.empty()) return arrays;
-  return UsageError(
-      absl::StrFormat("--input %s: the graph has no such input", runtime::Printable(files.begin()->first)));
-}
 
 ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
   ordered_json list = ordered_json::array();
@@ -101,28 +52,6 @@ ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
         {{"name", port.name}, {"dtype", graph::NameOf(port.spec.type)}, {"shape", port.spec.shape}});
   }
   return list;
-}
-
-// Null: the processor computes all of it.
-absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenAccelerator(const ModelRunArguments& arguments) {
-  if (arguments.xclbin.empty() != (arguments.accelerator != Accelerator::kXrt)) {
-    return UsageError("--accelerator xrt and --xclbin FILE go together");
-  }
-  switch (arguments.accelerator) {
-    case Accelerator::kCpu:
-      break;
-    case Accelerator::kTensorModel:
-      return std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes});
-    case Accelerator::kXrt: {
-      if (arguments.lanes != 16) return UsageError("--lanes is for tensor-model: tensor_kernel has 16");
-      accelerator::XrtOptions options;
-      options.xclbin = arguments.xclbin;
-      options.device = arguments.device;
-      options.run_timeout = kBoardPatience;
-      return accelerator::OpenXrtTensorUnit(options);
-    }
-  }
-  return nullptr;
 }
 
 // What of the graph runs on the accelerator, and in how many cycles.
@@ -237,17 +166,12 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
     PrintOperations(arguments.json);
     return absl::OkStatus();
   }
-  if (arguments.file.empty()) return UsageError("give an ONNX file");
+  const std::string& file = arguments.graph.file;
+  if (file.empty()) return UsageError("give an ONNX file");
   if (arguments.plan == !arguments.out.empty()) return UsageError("give either --out FOLDER or --plan");
-  ASSIGN_OR_RETURN(graph::SessionOptions options, OptionsOf(arguments));
-  ASSIGN_OR_RETURN(const auto accelerator, OpenAccelerator(arguments));
-  options.accelerator = accelerator.get();
-  if (arguments.strict && options.accelerator == nullptr) {
-    return UsageError("--strict needs an --accelerator other than cpu");
-  }
-  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(arguments.file, kMostGraphFileBytes));
-  ASSIGN_OR_RETURN(const auto session, WithContext(arguments.file, graph::Session::Load(file, options)));
-  ordered_json said = PlanOf(arguments.file, *session);
+  ASSIGN_OR_RETURN(const GraphSession opened, OpenGraphSession(arguments.graph));
+  const auto& [accelerator, session] = opened;
+  ordered_json said = PlanOf(file, *session);
   if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
   if (arguments.plan) {
     if (arguments.json) {
@@ -257,7 +181,12 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
     }
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::vector<graph::Array> arrays, ReadInputs(arguments, *session));
+  const auto missing = [](const graph::PortReport& input) -> absl::StatusOr<graph::Array> {
+    return UsageError(
+        absl::StrFormat("--input %s=FILE.npy is missing: %s", wire::PeerText(input.name), input.spec.Text()));
+  };
+  ASSIGN_OR_RETURN(const std::vector<graph::Array> arrays,
+                   ReadGraphInputs(arguments.graph.inputs, *session, missing));
   std::error_code error;
   std::filesystem::create_directories(arguments.out, error);
   std::vector<std::string> paths;
@@ -268,7 +197,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   std::vector<graph::View> views;
   for (const graph::Array& array : arrays) views.push_back(array.view());
   const auto begin = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR(WithContext(arguments.file, session->Run(views)));
+  RETURN_IF_ERROR(WithContext(file, session->Run(views)));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   said.erase("nodes");
   if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
@@ -293,28 +222,13 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
 void AddModelRunCommand(Commands& model) {
   auto [command, arguments] =
       model.Add<ModelRunArguments>("run", "Compute an ONNX graph on arrays", RunModel);
-  command.Text("file", arguments.file, "FILE", "ONNX file, operator sets 13 to 17");
-  command.Texts("--input", arguments.inputs, "NAME=FILE", "An input of the graph as .npy, once for each");
+  DeclareGraphSession(command, arguments.graph);
+  command.Texts("--input", arguments.graph.inputs, "NAME=FILE",
+                "An input of the graph as .npy, once for each");
   command.Text("--out", arguments.out, "FOLDER", "Where the outputs go");
   command.Flag("--plan", arguments.plan, "Say what would be computed, and compute nothing");
-  command.Texts("--dimension", arguments.dimensions, "NAME=N",
-                "Size of a dimension that the file leaves open");
-  command.Choice(
-      "--accelerator", arguments.accelerator,
-      {{"cpu", Accelerator::kCpu}, {"tensor-model", Accelerator::kTensorModel}, {"xrt", Accelerator::kXrt}},
-      "What computes quantised layers: the processor, the tensor unit's golden model, or a board's tensor "
-      "unit");
-  command.Text("--xclbin", arguments.xclbin, "FILE",
-               "With xrt: the board's file, with the kernel tensor_kernel");
-  command.Number("--device", arguments.device, "N", "With xrt: index of the board", {0, 255});
-  command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
-                 "Rows and columns of the tensor unit");
-  command.Flag("--strict", arguments.strict,
+  command.Flag("--strict", arguments.graph.strict,
                "Refuse a graph of which the processor would compute more than the ends in floats");
-  command.Choice("--arithmetic", arguments.arithmetic,
-                 {{"integers", graph::Arithmetic::kIntegers}, {"floats", graph::Arithmetic::kAsWritten}},
-                 "How quantised layers are computed");
-  command.Number("--memory-mib", arguments.memory_mib, "MIB", "Refuse a graph that needs more", {1, 65'536});
   command.Flag("--operations", arguments.operations, "List the operations that are known");
   command.Json(arguments.json);
   command.Examples(kModelRunExamples);

@@ -1,0 +1,49 @@
+// An opened ONNX graph and its inputs, for the commands that compute it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/command.h"
+#include "core/graph/session.h"
+
+namespace tributary::cli {
+
+enum class GraphAccelerator { kCpu, kTensorModel, kXrt };
+
+struct GraphSessionArguments {
+  std::string file, xclbin;
+  std::vector<std::string> inputs, dimensions;
+  std::uint64_t memory_mib = 256;
+  graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
+  GraphAccelerator accelerator = GraphAccelerator::kCpu;
+  std::uint32_t lanes = 16;
+  unsigned device = 0;
+  bool strict = false;
+};
+
+// All but `strict`. The argument for the file is given back.
+CLI::Option* DeclareGraphSession(Command& command, GraphSessionArguments& arguments);
+
+struct GraphSession {
+  std::unique_ptr<graph::SectionTarget> accelerator;  // null: the processor computes all of it
+  std::unique_ptr<graph::Session> session;
+};
+
+// Errors: a UsageError for options that do not go together; those of the file, the graph and the board.
+absl::StatusOr<GraphSession> OpenGraphSession(const GraphSessionArguments& arguments);
+
+// What an input becomes that no --input names.
+using MissingInput = std::function<absl::StatusOr<graph::Array>(const graph::PortReport&)>;
+
+// In the order of the graph's inputs. Errors: a UsageError for an --input that the graph does not have or
+// that is given twice; those of the files and of `missing`.
+absl::StatusOr<std::vector<graph::Array>> ReadGraphInputs(const std::vector<std::string>& inputs,
+                                                          const graph::Session& session,
+                                                          const MissingInput& missing);
+
+}  // namespace tributary::cli
