@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <utility>
 
 #include "core/status/macros.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_timing.h"
+#include "node/accelerator/tensor_schedule.h"
+#include "node/accelerator/tensor_storage.h"
 #include "node/accelerator/tensor_support.h"
 
 namespace tributary::accelerator {
@@ -26,17 +25,14 @@ using graph::QuantisedTensor;
 
 std::size_t PlaceOf(int tensor) { return static_cast<std::size_t>(tensor); }
 
-// A layer with the sum of its result and another tensor, if one is part of its command.
-struct Work {
-  std::size_t layer = 0;
-  std::optional<std::size_t> sum = {};  // the layer that adds
-  int input = kAbsent, residual = kAbsent, output = kAbsent;
-};
-
 class TensorCompiler {
  public:
   TensorCompiler(const QuantisedSection& section, const fpga::TensorUnitSize& size, std::uint64_t most_words)
-      : section_(section), size_(size), most_words_(most_words), builder_(size) {}
+      : section_(section),
+        size_(size),
+        most_words_(most_words),
+        builder_(size),
+        schedule_(ScheduleOf(section)) {}
 
   absl::StatusOr<TensorProgram> Compile() && {
     program_.images = static_cast<std::uint32_t>(section_.tensors[0].images());
@@ -45,9 +41,7 @@ class TensorCompiler {
         return absl::InvalidArgumentError("its tensors are of different batches");
     }
     program_.layer_cycles.resize(section_.layers.size());
-    NameTensors();
-    FindWork();
-    RETURN_IF_ERROR(PlaceTensors());
+    ASSIGN_OR_RETURN(addresses_, PlaceTensors(section_, schedule_, size_));
     RETURN_IF_ERROR(CheckLength());
     for (const int tensor : section_.inputs)
       program_.inputs.push_back(BufferPlace(tensor, program_.input_words));
@@ -61,7 +55,7 @@ class TensorCompiler {
       Load(NameOf(tensor));
       Store(NameOf(tensor));
     };
-    for (const Work& work : work_) {
+    for (const TensorWork& work : schedule_.work) {
       load(work.input);
       load(work.residual);
       RETURN_IF_ERROR(Emit(work));
@@ -79,161 +73,14 @@ class TensorCompiler {
  private:
   const QuantisedTensor& TensorAt(int tensor) const { return section_.tensors[PlaceOf(tensor)]; }
   const QuantisedLayer& LayerAt(std::size_t layer) const { return section_.layers[layer]; }
-  std::uint32_t BlocksOf(int tensor) const {
-    return fpga::TensorBlocks(static_cast<std::uint32_t>(TensorAt(tensor).channels()), size_);
-  }
-  std::uint32_t VectorsOf(int tensor) const { return BlocksOf(tensor) * PixelsOf(TensorAt(tensor)); }
-  int NameOf(int tensor) const { return tensor == kAbsent ? kAbsent : names_[PlaceOf(tensor)]; }
-  std::uint32_t AddressOf(int tensor) const { return storage_[PlaceOf(NameOf(tensor))].address; }
-
-  // A move gives its input another shape: both are one tensor in memory, by the name of the first.
-  void NameTensors() {
-    for (std::size_t t = 0; t < section_.tensors.size(); ++t) names_.push_back(static_cast<int>(t));
-    for (const QuantisedLayer& layer : section_.layers) {
-      if (layer.kind == LayerKind::kMove) names_[PlaceOf(layer.output)] = NameOf(layer.input);
-    }
-  }
-
-  void FindWork() {
-    std::vector<int> readers(section_.tensors.size());
-    std::vector<std::size_t> producers(section_.tensors.size(), section_.layers.size());
-    for (std::size_t l = 0; l < section_.layers.size(); ++l) {
-      const QuantisedLayer& layer = LayerAt(l);
-      ++readers[PlaceOf(layer.input)];
-      if (layer.residual != kAbsent) ++readers[PlaceOf(layer.residual)];
-      producers[PlaceOf(layer.output)] = l;
-    }
-    for (const int tensor : section_.outputs) ++readers[PlaceOf(tensor)];
-    // A depthwise command adds nothing; nor does one that adds already.
-    const auto can_add = [&](int tensor) {
-      const std::size_t producer = producers[PlaceOf(tensor)];
-      if (producer == section_.layers.size() || readers[PlaceOf(tensor)] != 1) return false;
-      const QuantisedLayer& layer = LayerAt(producer);
-      return layer.residual == kAbsent && layer.kind != LayerKind::kMove &&
-             !IsDepthwise(layer, TensorAt(layer.input));
-    };
-    std::vector<bool> taken(section_.layers.size());
-    std::vector<Work> sums(section_.layers.size());
-    for (std::size_t l = 0; l < section_.layers.size(); ++l) {
-      const QuantisedLayer& layer = LayerAt(l);
-      if (layer.kind != LayerKind::kSum || layer.residual == kAbsent || layer.input == layer.residual)
-        continue;
-      for (const auto& [own, other] :
-           {std::pair(layer.input, layer.residual), {layer.residual, layer.input}}) {
-        if (!can_add(own)) continue;
-        const std::size_t producer = producers[PlaceOf(own)];
-        taken[producer] = true;
-        sums[l] = {.layer = producer,
-                   .sum = l,
-                   .input = LayerAt(producer).input,
-                   .residual = other,
-                   .output = layer.output};
-        break;
-      }
-    }
-    for (std::size_t l = 0; l < section_.layers.size(); ++l) {
-      const QuantisedLayer& layer = LayerAt(l);
-      if (taken[l] || layer.kind == LayerKind::kMove) continue;
-      if (sums[l].sum.has_value()) {
-        work_.push_back(sums[l]);
-      } else {
-        work_.push_back(
-            {.layer = l, .input = layer.input, .residual = layer.residual, .output = layer.output});
-      }
-    }
-  }
-
-  // What may lie where its input lay: the unit has read a place before it writes it.
-  bool ReplacesInput(const Work& work) const {
-    const QuantisedLayer& layer = LayerAt(work.layer);
-    const QuantisedTensor& input = TensorAt(work.input);
-    const QuantisedTensor& output = TensorAt(work.output);
-    if (input.height() != output.height() || input.width() != output.width() ||
-        NameOf(work.input) == NameOf(work.residual))
-      return false;
-    if (layer.kind == LayerKind::kSum) return true;
-    return IsDepthwise(layer, input) && layer.window.before[0] <= 1 && layer.window.before[1] <= 1;
-  }
-
-  // When a tensor lives, in places of work_, and where. A tensor that takes the place of another one shares
-  // its storage.
-  struct Storage {
-    std::size_t first = 0, last = 0;
-    std::uint32_t vectors = 0, address = 0;
-  };
-
-  absl::Status PlaceTensors() {
-    constexpr std::size_t kUnused = std::numeric_limits<std::size_t>::max();
-    storage_.resize(section_.tensors.size());
-    std::vector<int> owners(names_);  // of each name: the one whose storage it has
-    for (std::size_t t = 0; t < storage_.size(); ++t) {
-      storage_[t] = {.first = kUnused, .vectors = VectorsOf(static_cast<int>(t))};
-    }
-    for (std::size_t w = 0; w < work_.size(); ++w) {
-      for (const int tensor : {work_[w].input, work_[w].residual, work_[w].output}) {
-        if (tensor == kAbsent) continue;
-        Storage& storage = storage_[PlaceOf(NameOf(tensor))];
-        storage.first = std::min(storage.first, w);
-        storage.last = w;
-      }
-    }
-    // An input that is only moved lives all the time; a result that is part of another command, never.
-    for (Storage& storage : storage_) {
-      if (storage.first == kUnused) storage = {.vectors = 0};
-    }
-    for (const int tensor : section_.outputs) {
-      Storage& storage = storage_[PlaceOf(NameOf(tensor))];
-      if (storage.vectors == 0) storage = {.first = 0, .last = work_.size(), .vectors = VectorsOf(tensor)};
-    }
-    for (std::size_t w = 0; w < work_.size(); ++w) {
-      const Work& work = work_[w];
-      const int input = owners[PlaceOf(NameOf(work.input))], output = NameOf(work.output);
-      if (storage_[PlaceOf(NameOf(work.input))].last != w || !ReplacesInput(work)) continue;
-      owners[PlaceOf(output)] = input;
-      storage_[PlaceOf(input)].last = std::max(storage_[PlaceOf(input)].last, storage_[PlaceOf(output)].last);
-    }
-    RETURN_IF_ERROR(PlaceStorage(owners));
-    for (std::size_t t = 0; t < storage_.size(); ++t) {
-      const int name = NameOf(static_cast<int>(t));
-      storage_[t].address = storage_[PlaceOf(owners[PlaceOf(name)])].address;
-    }
-    return absl::OkStatus();
-  }
-
-  // The largest first, each as low as those that live at its time allow.
-  absl::Status PlaceStorage(const std::vector<int>& owners) {
-    std::vector<std::size_t> order, placed;
-    for (std::size_t t = 0; t < storage_.size(); ++t) {
-      if (owners[t] == static_cast<int>(t)) order.push_back(t);
-    }
-    std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) { return storage_[t].vectors; });
-    for (const std::size_t t : order) {
-      Storage& storage = storage_[t];
-      std::uint64_t address = 0;
-      for (const std::size_t other : placed) {  // by address
-        const Storage& there = storage_[other];
-        if (there.last < storage.first || storage.last < there.first) continue;
-        if (address + storage.vectors <= there.address) break;
-        address = std::max<std::uint64_t>(address, std::uint64_t{there.address} + there.vectors);
-      }
-      if (address + storage.vectors > size_.activations) {
-        return absl::ResourceExhaustedError(
-            fmt::format("the tensors that live with \"{}\" take {} vectors; the activation memory has {}",
-                        section_.tensors[t].name, address + storage.vectors, size_.activations));
-      }
-      storage.address = static_cast<std::uint32_t>(address);
-      placed.insert(std::ranges::upper_bound(placed, storage.address, {},
-                                             [&](std::size_t other) { return storage_[other].address; }),
-                    t);
-    }
-    return absl::OkStatus();
-  }
+  int NameOf(int tensor) const { return schedule_.NameOf(tensor); }
+  std::uint32_t AddressOf(int tensor) const { return addresses_[PlaceOf(tensor)]; }
 
   TensorPlace BufferPlace(int tensor, std::uint32_t& words) const {
     const QuantisedTensor& shape = TensorAt(tensor);
     TensorPlace place{.tensor = tensor,
                       .word = words,
-                      .words = VectorsOf(tensor) * size_.vector_words(),
+                      .words = VectorsOf(TensorAt(tensor), size_) * size_.vector_words(),
                       .channels = static_cast<std::uint32_t>(shape.channels()),
                       .pixels = PixelsOf(shape)};
     words += place.words;
@@ -246,14 +93,14 @@ class TensorCompiler {
 
   void CountTransfer(fpga::TensorOpcode opcode, int tensor) {
     fpga::TensorTiming timing(size_);
-    timing.Add({.opcode = opcode, .input_plane = VectorsOf(tensor)});
+    timing.Add({.opcode = opcode, .input_plane = VectorsOf(TensorAt(tensor), size_)});
     program_.transfer_cycles += timing.cycles();
   }
 
   // Just before it is read for the first time.
   void Load(int tensor) {
     const auto place = std::ranges::find(program_.inputs, tensor, &TensorPlace::tensor);
-    builder_.Load(place->word, AddressOf(tensor), VectorsOf(tensor), FlagsOf(tensor));
+    builder_.Load(place->word, AddressOf(tensor), VectorsOf(TensorAt(tensor), size_), FlagsOf(tensor));
     CountTransfer(fpga::TensorOpcode::kLoad, tensor);
   }
 
@@ -261,7 +108,7 @@ class TensorCompiler {
   void Store(int name) {
     for (const TensorPlace& place : program_.outputs) {
       if (NameOf(place.tensor) != name) continue;
-      builder_.Store(AddressOf(name), place.word, VectorsOf(name), FlagsOf(name));
+      builder_.Store(AddressOf(name), place.word, VectorsOf(TensorAt(name), size_), FlagsOf(name));
       CountTransfer(fpga::TensorOpcode::kStore, name);
     }
   }
@@ -307,7 +154,7 @@ class TensorCompiler {
     return words;
   }
 
-  TensorCommand CommandOf(const Work& work) const {
+  TensorCommand CommandOf(const TensorWork& work) const {
     const QuantisedLayer& layer = LayerAt(work.layer);
     const QuantisedTensor& input = TensorAt(work.input);
     const QuantisedTensor& output = TensorAt(work.output);
@@ -343,7 +190,7 @@ class TensorCompiler {
   }
 
   // Rows of a command: a convolution has an accumulator for each pixel of its result.
-  std::uint32_t StripOf(const Work& work) const {
+  std::uint32_t StripOf(const TensorWork& work) const {
     const QuantisedLayer& layer = LayerAt(work.layer);
     const QuantisedTensor& output = TensorAt(work.output);
     const auto rows = static_cast<std::uint32_t>(output.height()),
@@ -356,20 +203,21 @@ class TensorCompiler {
   absl::Status CheckLength() const {
     const std::uint64_t lanes = size_.lanes;
     std::uint64_t words = (section_.inputs.size() + section_.outputs.size() + 1) * fpga::kTensorCommandWords;
-    for (const int tensor : section_.inputs) words += std::uint64_t{VectorsOf(tensor)} * size_.vector_words();
+    for (const int tensor : section_.inputs)
+      words += std::uint64_t{VectorsOf(TensorAt(tensor), size_)} * size_.vector_words();
     for (const int tensor : section_.outputs)
-      words += std::uint64_t{VectorsOf(tensor)} * size_.vector_words();
-    for (const Work& work : work_) {
+      words += std::uint64_t{VectorsOf(TensorAt(tensor), size_)} * size_.vector_words();
+    for (const TensorWork& work : schedule_.work) {
       const QuantisedLayer& layer = LayerAt(work.layer);
       const auto rows = static_cast<std::uint32_t>(TensorAt(work.output).height());
       const std::uint64_t strips = (rows + StripOf(work) - 1) / StripOf(work);
       std::uint64_t block = lanes;
       if (layer.kind == LayerKind::kConvolution) {
         const std::uint64_t tiles =
-            IsDepthwise(layer, TensorAt(layer.input)) ? 1 : BlocksOf(work.input) * lanes;
+            IsDepthwise(layer, TensorAt(layer.input)) ? 1 : BlocksOf(TensorAt(work.input), size_) * lanes;
         block += static_cast<std::uint64_t>(layer.window.taps()) * tiles * lanes / 8;
       }
-      words += strips * (fpga::kTensorCommandWords + BlocksOf(work.output) * block);
+      words += strips * (fpga::kTensorCommandWords + BlocksOf(TensorAt(work.output), size_) * block);
       if (words > most_words_) {
         return absl::ResourceExhaustedError(
             fmt::format("up to \"{}\" its program and buffers take {} bytes; {} are left", layer.name,
@@ -379,7 +227,7 @@ class TensorCompiler {
     return absl::OkStatus();
   }
 
-  absl::Status Emit(const Work& work) {
+  absl::Status Emit(const TensorWork& work) {
     const QuantisedLayer& layer = LayerAt(work.layer);
     TensorCommand command = CommandOf(work);
     std::vector<fpga::TensorChannel> channels;
@@ -408,7 +256,7 @@ class TensorCompiler {
     return absl::OkStatus();
   }
 
-  absl::Status Append(const Work& work, TensorCommand command,
+  absl::Status Append(const TensorWork& work, TensorCommand command,
                       std::span<const fpga::TensorChannel> channels) {
     const QuantisedLayer& layer = LayerAt(work.layer);
     const QuantisedTensor& input = TensorAt(layer.input);
@@ -435,9 +283,8 @@ class TensorCompiler {
   const fpga::TensorUnitSize size_;
   const std::uint64_t most_words_;
   fpga::TensorProgramBuilder builder_;
-  std::vector<Work> work_;
-  std::vector<int> names_;        // of each tensor: the one that it is in memory
-  std::vector<Storage> storage_;  // by name
+  const TensorSchedule schedule_;
+  std::vector<std::uint32_t> addresses_;  // of each tensor
   TensorProgram program_;
 };
 

@@ -37,6 +37,12 @@ bool IsDepthwise(const QuantisedLayer& layer, const QuantisedTensor& input) {
 std::uint32_t PixelsOf(const QuantisedTensor& tensor) {
   return static_cast<std::uint32_t>(tensor.height() * tensor.width());
 }
+std::uint32_t BlocksOf(const QuantisedTensor& tensor, const fpga::TensorUnitSize& size) {
+  return fpga::TensorBlocks(static_cast<std::uint32_t>(tensor.channels()), size);
+}
+std::uint32_t VectorsOf(const QuantisedTensor& tensor, const fpga::TensorUnitSize& size) {
+  return BlocksOf(tensor, size) * PixelsOf(tensor);
+}
 
 namespace {
 

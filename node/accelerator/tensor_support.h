@@ -18,6 +18,9 @@ std::string WhyNotOnTensorUnit(const graph::QuantisedLayer& layer, const graph::
 std::int32_t ShiftOf(const graph::QuantisedTensor& tensor);
 std::int8_t ZeroOf(const graph::QuantisedTensor& tensor);
 std::uint32_t PixelsOf(const graph::QuantisedTensor& tensor);
+// Blocks of channels, and vectors of the activation memory, that an image takes.
+std::uint32_t BlocksOf(const graph::QuantisedTensor& tensor, const fpga::TensorUnitSize& size);
+std::uint32_t VectorsOf(const graph::QuantisedTensor& tensor, const fpga::TensorUnitSize& size);
 
 double RealOf(const graph::Factor& factor);
 double ResidualFactorOf(const graph::QuantisedLayer& layer);
