@@ -122,6 +122,10 @@ class Session {
 
   Session(Graph graph, const SessionOptions& options);
 
+  static std::size_t Place(int value) { return static_cast<std::size_t>(value); }
+  // "node "NAME" (OPERATION)", fit for a message.
+  static std::string Named(const std::string& name, const std::string& operation);
+
   absl::Status Plan();
   absl::Status PlanNode(std::size_t place);
   void ReportNodes();
