@@ -3,18 +3,20 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include "absl/status/status.h"
 #include "clients/delegate/last_error.h"
-#include "clients/delegate/model_file.h"
 #include "clients/delegate/opened_delegate.h"
 #include "clients/delegate/tributary_delegate.h"
+#include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -27,6 +29,7 @@ namespace {
 
 // Larger than any struct will be: what is above was not set by the caller.
 constexpr std::size_t kMostStructBytes = 4096;
+constexpr std::size_t kMostModelBytes = std::size_t{1} << 31;
 
 // The result of `act`, an absl::Status, for C.
 template <class Act>
@@ -46,6 +49,17 @@ tributary_delegate_status Guarded(const Act& act) noexcept {
 
 absl::Status IsNull(const char* argument) {
   return absl::InvalidArgumentError(std::string(argument) + " is NULL");
+}
+
+// ReadFile reads what stands in /dev for a command that is told to. A library is not told: a terminal would
+// stop its caller.
+absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status found = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_other(found)) {
+    return absl::FailedPreconditionError(path + ": is a pipe or a device, expected a file");
+  }
+  return runtime::ReadFile(path, kMostModelBytes);
 }
 
 template <class Struct>
@@ -147,7 +161,7 @@ tributary_delegate_status tributary_delegate_open_file(const char* path,
     if (delegate == nullptr) return IsNull("delegate");
     *delegate = nullptr;
     if (path == nullptr) return IsNull("path");
-    ASSIGN_OR_RETURN(const std::string model, WithContext(path, ReadModelFile(path)));
+    ASSIGN_OR_RETURN(const std::string model, ReadModelFile(path));
     return WithContext(path, OpenModel(model, options, delegate));
   });
 }

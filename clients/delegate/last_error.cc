@@ -7,7 +7,7 @@
 namespace tributary::delegate {
 namespace {
 
-// Of fixed size: a failure for want of memory must be able to say so.
+// The size is fixed, so that a failure for want of memory can still say so.
 thread_local std::array<char, 2048> last_error = {};
 
 tributary_delegate_status StatusOf(absl::StatusCode code) {

@@ -54,7 +54,7 @@ rules=(
   "aggregator/learning/rules;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|round|run|service))/;"
   "aggregator/learning/round;$services|$local_io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
-  "clients/delegate;$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(config|estimate|exchange|http|images|learning|link|privacy|radio|recordings|runtime|scene|survey|truth|wire)/|node/(checks|learner|panel|retraining|source|workload)/|aggregator/|cli/;"
+  "clients/delegate;$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(config|estimate|exchange|http|images|learning|link|privacy|radio|recordings|runtime|scene|survey|truth|wire)/|node/(checks|learner|panel|retraining|source|workload)/|aggregator/|cli/;core/runtime/file\.h"
   # A backup is a copy of the store, made by what knows the store.
   "cli;aggregator/;^cli/backup/"
   # What runs a network is the node's accelerator and workload, and its augmenter in training; `doctor` shares its checks.
