@@ -111,4 +111,35 @@ absl::StatusOr<std::vector<graph::Array>> ReadGraphInputs(const std::vector<std:
       absl::StrFormat("--input %s: the graph has no such input", runtime::Printable(files.begin()->first)));
 }
 
+nlohmann::ordered_json AcceleratorShares(const graph::SectionTarget& accelerator,
+                                         const graph::Session& session) {
+  const graph::AcceleratorReport& report = session.accelerator();
+  const std::uint64_t most_products = report.cycles * accelerator.products_per_cycle();
+  nlohmann::ordered_json shares = {
+      {"name", accelerator.name()},
+      {"nodes", report.nodes},
+      {"share_of_nodes", ShareOf(report.nodes, report.all_nodes)},
+      {"multiply_accumulates", report.products},
+      {"share_of_multiply_accumulates", ShareOf(report.products, report.all_products)},
+      {"cycles", report.cycles},
+      {"transfer_cycles", report.transfers},
+      {"utilisation", ShareOf(static_cast<std::uint64_t>(report.products), most_products)}};
+  if (report.counted_cycles != 0) shares["counted_cycles"] = report.counted_cycles;
+  return shares;
+}
+
+std::string AcceleratorText(const nlohmann::ordered_json& shares) {
+  std::string text = absl::StrFormat(
+      "runs on  %s: %.1f %% of nodes, %.2f %% of multiply-accumulates; %d cycles, %d of them for transfers; "
+      "%.1f %% of its multiply-accumulates used\n",
+      shares["name"].get<std::string>(), 100 * shares["share_of_nodes"].get<double>(),
+      100 * shares["share_of_multiply_accumulates"].get<double>(), shares["cycles"].get<std::uint64_t>(),
+      shares["transfer_cycles"].get<std::uint64_t>(), 100 * shares["utilisation"].get<double>());
+  if (shares.contains("counted_cycles")) {
+    absl::StrAppendFormat(&text, "counted  %d cycles in the last run\n",
+                          shares["counted_cycles"].get<std::uint64_t>());
+  }
+  return text;
+}
+
 }  // namespace tributary::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -45,5 +46,17 @@ using MissingInput = std::function<absl::StatusOr<graph::Array>(const graph::Por
 absl::StatusOr<std::vector<graph::Array>> ReadGraphInputs(const std::vector<std::string>& inputs,
                                                           const graph::Session& session,
                                                           const MissingInput& missing);
+
+// 0 of nothing.
+template <class Number>
+double ShareOf(Number part, Number all) {
+  return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+// What of the graph runs on the accelerator, and in how many cycles.
+nlohmann::ordered_json AcceleratorShares(const graph::SectionTarget& accelerator,
+                                         const graph::Session& session);
+// The same as lines for people.
+std::string AcceleratorText(const nlohmann::ordered_json& shares);
 
 }  // namespace tributary::cli

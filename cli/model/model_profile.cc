@@ -48,10 +48,6 @@ struct ModelProfileArguments {
 
 using MicrosecondsOfRuns = std::vector<double>;
 
-double ShareOf(auto part, auto all) {
-  return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
-}
-
 // The value below which this part of the sorted values lies.
 double ValueAt(const MicrosecondsOfRuns& sorted, double part) {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -147,7 +143,8 @@ ordered_json PartsOf(const graph::Session& session, const graph::SectionTarget* 
     entry["multiply_accumulates"] = products;
     if (cycles != 0) {
       entry["cycles"] = cycles;
-      entry["utilisation"] = ShareOf(products, cycles * accelerator->products_per_cycle());
+      entry["utilisation"] =
+          ShareOf(static_cast<std::uint64_t>(products), cycles * accelerator->products_per_cycle());
     }
     ++sharing;
     if (p + 1 == parts.size() || parts[p + 1].time != parts[p].time) {
@@ -163,20 +160,12 @@ ordered_json PartsOf(const graph::Session& session, const graph::SectionTarget* 
 
 ordered_json UnitOf(const ModelProfileArguments& arguments, const graph::Session& session,
                     const graph::SectionTarget& accelerator, const ProfiledRuns& runs) {
-  const graph::AcceleratorReport& report = session.accelerator();
-  ordered_json unit = {
-      {"name", accelerator.name()},
-      {"lanes", arguments.graph.lanes},
-      {"share_of_nodes", ShareOf(report.nodes, report.all_nodes)},
-      {"share_of_multiply_accumulates", ShareOf(report.products, report.all_products)},
-      {"cycles", report.cycles},
-      {"transfer_cycles", report.transfers},
-      {"utilisation", ShareOf(report.products, report.cycles * accelerator.products_per_cycle())},
-      {"processor_microseconds", SpreadOf(runs.processor)}};
-  if (report.counted_cycles != 0) unit["counted_cycles"] = report.counted_cycles;
+  ordered_json unit = AcceleratorShares(accelerator, session);
+  unit["lanes"] = arguments.graph.lanes;
+  unit["processor_microseconds"] = SpreadOf(runs.processor);
   if (arguments.clock_mhz > 0) {
     unit["clock_mhz"] = arguments.clock_mhz;
-    unit["microseconds"] = static_cast<double>(report.cycles) / arguments.clock_mhz;
+    unit["microseconds"] = static_cast<double>(session.accelerator().cycles) / arguments.clock_mhz;
   }
   return unit;
 }
@@ -187,16 +176,7 @@ std::string SpreadText(const ordered_json& spread) {
 }
 
 void PrintUnit(const ordered_json& unit) {
-  std::cout << absl::StrFormat(
-      "%s: %.1f %% of nodes, %.2f %% of multiply-accumulates; %d cycles, %d of them for transfers; %.1f %% "
-      "used\n",
-      unit["name"].get<std::string>(), 100 * unit["share_of_nodes"].get<double>(),
-      100 * unit["share_of_multiply_accumulates"].get<double>(), unit["cycles"].get<std::uint64_t>(),
-      unit["transfer_cycles"].get<std::uint64_t>(), 100 * unit["utilisation"].get<double>());
-  if (unit.contains("counted_cycles")) {
-    std::cout << absl::StrFormat("the board counted %d cycles in the last run\n",
-                                 unit["counted_cycles"].get<std::uint64_t>());
-  }
+  std::cout << AcceleratorText(unit);
   const double processor = unit["processor_microseconds"]["median"].get<double>();
   if (unit.contains("microseconds")) {
     std::cout << absl::StrFormat("at %g MHz these are %.1f us; the processor's nodes take %.1f us here\n",

@@ -54,25 +54,6 @@ ordered_json PortsOf(const std::vector<graph::PortReport>& ports) {
   return list;
 }
 
-// What of the graph runs on the accelerator, and in how many cycles.
-ordered_json SharesOf(const graph::SectionTarget& accelerator, const graph::Session& session) {
-  const auto share = [](auto part, auto all) {
-    return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
-  };
-  const graph::AcceleratorReport& report = session.accelerator();
-  ordered_json shares = {
-      {"name", accelerator.name()},
-      {"nodes", report.nodes},
-      {"share_of_nodes", share(report.nodes, report.all_nodes)},
-      {"multiply_accumulates", report.products},
-      {"share_of_multiply_accumulates", share(report.products, report.all_products)},
-      {"cycles", report.cycles},
-      {"transfer_cycles", report.transfers},
-      {"utilisation", share(report.products, report.cycles * accelerator.products_per_cycle())}};
-  if (report.counted_cycles != 0) shares["counted_cycles"] = report.counted_cycles;
-  return shares;
-}
-
 ordered_json PlanOf(const std::string& path, const graph::Session& session) {
   ordered_json nodes = ordered_json::array();
   std::int64_t products = 0;
@@ -102,20 +83,6 @@ std::string LayerText(const ordered_json& node) {
   return why.empty() ? layer : (layer.empty() ? "none" : layer) + ": " + why;
 }
 
-void PrintAccelerator(const ordered_json& shares) {
-  std::cout << absl::StrFormat(
-      "%-8s %s: %.1f %% of nodes, %.2f %% of multiply-accumulates; %d cycles, %d of them for transfers; %.1f "
-      "%% of its "
-      "multiply-accumulates used\n",
-      "runs on", shares["name"].get<std::string>(), 100 * shares["share_of_nodes"].get<double>(),
-      100 * shares["share_of_multiply_accumulates"].get<double>(), shares["cycles"].get<std::uint64_t>(),
-      shares["transfer_cycles"].get<std::uint64_t>(), 100 * shares["utilisation"].get<double>());
-  if (shares.contains("counted_cycles")) {
-    std::cout << absl::StrFormat("counted  %d cycles in this run\n",
-                                 shares["counted_cycles"].get<std::uint64_t>());
-  }
-}
-
 void PrintPlan(const ordered_json& plan) {
   for (const char* side : {"inputs", "outputs"}) {
     for (const auto& port : plan[side]) {
@@ -127,7 +94,7 @@ void PrintPlan(const ordered_json& plan) {
   std::cout << absl::StrFormat("memory   %.1f MiB, %d multiply-accumulates a run\n",
                                plan["memory_bytes"].get<double>() / (1 << 20),
                                plan["multiply_accumulates"].get<std::int64_t>());
-  if (plan.contains("accelerator")) PrintAccelerator(plan["accelerator"]);
+  if (plan.contains("accelerator")) std::cout << AcceleratorText(plan["accelerator"]);
   std::cout << "\n";
   Table table({Left("NODE"), Left("OPERATION"), Left("RESULT"), Right("MACS"), Left("RUNS ON"),
                Left("ARITHMETIC"), Left("LAYER")});
@@ -172,7 +139,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   ASSIGN_OR_RETURN(const GraphSession opened, OpenGraphSession(arguments.graph));
   const auto& [accelerator, session] = opened;
   ordered_json said = PlanOf(file, *session);
-  if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
+  if (accelerator != nullptr) said["accelerator"] = AcceleratorShares(*accelerator, *session);
   if (arguments.plan) {
     if (arguments.json) {
       std::cout << wire::DumpJson(said) << "\n";
@@ -200,7 +167,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   RETURN_IF_ERROR(WithContext(file, session->Run(views)));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   said.erase("nodes");
-  if (accelerator != nullptr) said["accelerator"] = SharesOf(*accelerator, *session);
+  if (accelerator != nullptr) said["accelerator"] = AcceleratorShares(*accelerator, *session);
   said["seconds"] = took.count();
   said["files"] = paths;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -212,7 +179,7 @@ absl::Status RunModel(const ModelRunArguments& arguments) {
   if (arguments.json) {
     std::cout << wire::DumpJson(said) << "\n";
   } else if (accelerator != nullptr) {
-    PrintAccelerator(said["accelerator"]);
+    std::cout << AcceleratorText(said["accelerator"]);
   }
   return absl::OkStatus();
 }
