@@ -27,33 +27,26 @@ Eigen::Matrix<double, R, C> Product(const Eigen::Matrix<double, R, K>& a,
   return product;
 }
 
+template <int R, int C>
+Eigen::Matrix<double, C, R> Transposed(const Eigen::Matrix<double, R, C>& m) {
+  Eigen::Matrix<double, C, R> transposed;
+  for (int row = 0; row < R; ++row) {
+    for (int column = 0; column < C; ++column) transposed(column, row) = m(row, column);
+  }
+  return transposed;
+}
+
 // a · bᵀ
 template <int R, int K, int C>
 Eigen::Matrix<double, R, C> TransposedProduct(const Eigen::Matrix<double, R, K>& a,
                                               const Eigen::Matrix<double, C, K>& b) {
-  Eigen::Matrix<double, R, C> product;
-  for (int row = 0; row < R; ++row) {
-    for (int column = 0; column < C; ++column) {
-      double sum = 0;
-      for (int k = 0; k < K; ++k) sum += a(row, k) * b(column, k);
-      product(row, column) = sum;
-    }
-  }
-  return product;
+  return Product<R, K, C>(a, Transposed<C, K>(b));
 }
 
 // Mᵀ · M
 template <int D>
 Matrix<D> Gram(const Matrix<D>& m) {
-  Matrix<D> gram;
-  for (int row = 0; row < D; ++row) {
-    for (int column = 0; column <= row; ++column) {
-      double sum = 0;
-      for (int k = 0; k < D; ++k) sum += m(k, row) * m(k, column);
-      gram(row, column) = gram(column, row) = sum;
-    }
-  }
-  return gram;
+  return Product<D, D, D>(Transposed<D, D>(m), m);
 }
 
 // The lower triangle L with L·Lᵀ the symmetric positive definite matrix.
