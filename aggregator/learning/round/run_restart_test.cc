@@ -124,20 +124,20 @@ TEST_F(RunRestartTest, RefusesASnapshotWithNumbersThatTheArithmeticCannotTake) {
   const double nan = std::nan("");
   using Run = v1::StoredRun;
   using Open = v1::StoredRound;
-  using Update = v1::StoredUpdate;
-  EXPECT_EQ(restore([](Run&, Open&, Update&) {}), absl::StatusCode::kOk);
-  const std::vector<std::function<void(Run&, Open&, Update&)>> damages = {
-      [](Run& run, Open&, Update&) { run.set_committed(5000); },
-      [](Run& run, Open&, Update&) { run.set_committed(run.round() + 1); },
-      [](Run&, Open& open, Update&) { open.set_fraction_bits(INT32_MIN); },
-      [](Run&, Open& open, Update&) { open.set_fraction_bits(500); },
-      [=](Run&, Open& open, Update&) { open.set_bound(static_cast<float>(nan)); },
-      [](Run&, Open& open, Update&) { open.set_bound(0); },
-      [=](Run&, Open& open, Update&) { open.mutable_asked(1)->set_weight(nan); },
-      [](Run&, Open& open, Update&) { open.mutable_asked(0)->set_weight(-1); },
-      [=](Run&, Open&, Update& update) { update.set_weight(nan); },
-      [](Run&, Open&, Update& update) { update.set_weight(INFINITY); },
-      [=](Run&, Open&, Update& update) { update.set_norm(nan); }};
+  using Stored = v1::StoredUpdate;
+  EXPECT_EQ(restore([](Run&, Open&, Stored&) {}), absl::StatusCode::kOk);
+  const std::vector<std::function<void(Run&, Open&, Stored&)>> damages = {
+      [](Run& run, Open&, Stored&) { run.set_committed(5000); },
+      [](Run& run, Open&, Stored&) { run.set_committed(run.round() + 1); },
+      [](Run&, Open& open, Stored&) { open.set_fraction_bits(INT32_MIN); },
+      [](Run&, Open& open, Stored&) { open.set_fraction_bits(500); },
+      [=](Run&, Open& open, Stored&) { open.set_bound(static_cast<float>(nan)); },
+      [](Run&, Open& open, Stored&) { open.set_bound(0); },
+      [=](Run&, Open& open, Stored&) { open.mutable_asked(1)->set_weight(nan); },
+      [](Run&, Open& open, Stored&) { open.mutable_asked(0)->set_weight(-1); },
+      [=](Run&, Open&, Stored& update) { update.set_weight(nan); },
+      [](Run&, Open&, Stored& update) { update.set_weight(INFINITY); },
+      [=](Run&, Open&, Stored& update) { update.set_norm(nan); }};
   for (std::size_t i = 0; i < damages.size(); ++i) {
     EXPECT_EQ(restore(damages[i]), absl::StatusCode::kDataLoss) << i;
   }
