@@ -82,12 +82,14 @@ CLI::Option* Command::Texts(const std::string& names, std::vector<std::string>& 
 CLI::Option* Command::OneOf(const std::string& names, const std::string& help,
                             const std::vector<std::string>& words, const std::string& preset,
                             std::function<void(std::size_t)> take) {
-  return Value(names, absl::StrJoin(words, "|"), help, preset, [words, take](const std::string& text) {
-    const auto found = std::ranges::find(words, text);
-    if (found == words.end()) return fmt::format("\"{}\" is not known; use {}", text, Alternatives(words));
-    take(static_cast<std::size_t>(found - words.begin()));
-    return std::string();
-  });
+  return Value(names, absl::StrJoin(words, "|"), help, preset,
+               [words, take = std::move(take)](const std::string& text) {
+                 const auto found = std::ranges::find(words, text);
+                 if (found == words.end())
+                   return fmt::format("\"{}\" is not known; use {}", text, Alternatives(words));
+                 take(static_cast<std::size_t>(found - words.begin()));
+                 return std::string();
+               });
 }
 
 CLI::Option* Command::Value(const std::string& names, const std::string& type, const std::string& help,

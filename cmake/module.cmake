@@ -3,15 +3,20 @@ function(tributary_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# tributary_module(NAME [COLD] [GRPC] [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
+# tributary_numeric(TARGET): its loops make tests take minutes where a preset compiles without optimisation.
+function(tributary_numeric target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O1>)
+endfunction()
+
+# tributary_module(NAME [COLD | NUMERIC] [GRPC] [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
 # A folder is a module. Its *.cc (or those of FOLDERS) make the library tributary_NAME, its *_test.cc the test
 # binary NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
-# COLD is tributary_cold. GRPC: most of the library's compilations read gRPC's headers (cmake/precompiled.cmake).
+# COLD is tributary_cold, NUMERIC tributary_numeric. GRPC: most of the library's compilations read gRPC's headers (cmake/precompiled.cmake).
 # Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY (cmake/unity.cmake) names in
 # anonymous namespaces must differ within a module, and within its tests.
 function(tributary_module name)
-  cmake_parse_arguments(ARG "COLD;GRPC" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;NUMERIC;GRPC" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
   if(NOT ARG_FOLDERS)
     set(ARG_FOLDERS .)
   endif()
@@ -34,6 +39,9 @@ function(tributary_module name)
     if(ARG_COLD)
       tributary_cold(tributary_${name})
       set(headers grpc_headers_cold)
+    endif()
+    if(ARG_NUMERIC)
+      tributary_numeric(tributary_${name})
     endif()
     if(ARG_GRPC)
       tributary_precompiled(tributary_${name} ${headers})

@@ -33,9 +33,28 @@ function(tributary_verilated name)
   list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   add_library(${name} STATIC)
   verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX ${ARG_PREFIX} SOURCES ${sources}
-    VERILATOR_ARGS --threads 1 --assert --x-initial unique --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
-  # Generated code: no warnings of ours, and optimised in every preset.
+    VERILATOR_ARGS --threads 1 --assert --x-initial unique --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS})
+  # Generated code: no warnings of ours, and optimised in every preset. Its files are small, and share large headers.
   target_compile_options(${name} PRIVATE -w -O2 -fPIC)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  tributary_share_verilator(${name})
+endfunction()
+
+# tributary_share_verilator(TARGET): Verilator's own files are compiled once for all models instead of once for each.
+function(tributary_share_verilator target)
+  get_target_property(sources ${target} SOURCES)
+  set(shared ${sources})
+  list(FILTER shared INCLUDE REGEX "/verilated[a-z_]*\\.cpp$")
+  list(REMOVE_ITEM sources ${shared})
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
+  if(NOT TARGET tributary_verilator)
+    add_library(tributary_verilator STATIC ${shared})
+    target_include_directories(tributary_verilator PUBLIC ${VERILATOR_ROOT}/include)
+    target_compile_definitions(tributary_verilator PRIVATE VM_COVERAGE=0 VM_SC=0 VM_TRACE=0)
+    target_compile_options(tributary_verilator PRIVATE -w -O2 -fPIC)
+    set_target_properties(tributary_verilator PROPERTIES UNITY_BUILD ON)
+  endif()
+  target_link_libraries(${target} PUBLIC tributary_verilator)
 endfunction()
 
 # tributary_rtl_bench(NAME VERILATED lib... [DEPENDS lib...] [SOURCES file...] [LABELS label...])

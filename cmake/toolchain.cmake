@@ -35,10 +35,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tributary_options INTERFACE -Wthread-safety)
 endif()
 
+# The instruction sets that vector code is compiled for, beside the compiler's own. Kernels keep arrays of vectors in registers,
+# which rules scalable vectors out.
+set(TRIBUTARY_VECTORS "HWY_AVX3_DL|HWY_AVX3|HWY_AVX2|HWY_SSE4|HWY_NEON" CACHE STRING "Highway's targets for vector code")
+add_compile_definitions("HWY_DISABLED_TARGETS=(~(${TRIBUTARY_VECTORS}|HWY_EMU128|HWY_SCALAR))")
+
 if(TRIBUTARY_SANITIZE)
   add_compile_options(-fsanitize=${TRIBUTARY_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TRIBUTARY_SANITIZE})
+  add_compile_definitions(TRIBUTARY_SANITIZED)  # for tests that measure memory or limit it
 endif()
 if(TRIBUTARY_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -154,8 +154,9 @@ grpc::Status RareCalls::ListNodes(const grpc::ServerContext& context, const v1::
                                   v1::ListNodesResponse& response) const {
   absl::StatusOr<v1::ListNodesResponse> nodes =
       publish::ListNodes(state_, request, OnlyNodeFor(*context.auth_context()));
-  if (nodes.ok()) response = *std::move(nodes);
-  return wire::ToGrpcStatus(nodes.status());
+  if (!nodes.ok()) return wire::ToGrpcStatus(nodes.status());
+  response = *std::move(nodes);
+  return grpc::Status::OK;
 }
 
 // A node that is no viewer is told of itself only.

@@ -210,7 +210,7 @@ void PrintProfile(const ordered_json& profile) {
       spread = SpreadText(part["microseconds"]);
       share = absl::StrFormat("%.1f %%", 100 * part["share_of_time"].get<double>());
       if (part.contains("time_of_layers"))
-        time = absl::StrFormat("%d layers: ", part["time_of_layers"].get<std::size_t>()) + time;
+        time.insert(0, absl::StrFormat("%d layers: ", part["time_of_layers"].get<std::size_t>()));
     }
     const bool counted = part.contains("cycles");
     table.Add(part["name"].get<std::string>(), part["operations"].get<std::string>(),

@@ -25,25 +25,25 @@ constexpr std::size_t kBurstBatch = 64;
 
 absl::Status RecogniseBursts(const std::string& model, const std::string& iq, fpga::NumberFormat format,
                              const std::string& out) {
-  constexpr std::size_t kClasses = nn::kModulationClasses;
   ASSIGN_OR_RETURN(const auto loaded, LoadModulationModel(model));
   ASSIGN_OR_RETURN(const auto bursts, recordings::ReadBursts(iq));
   ASSIGN_OR_RETURN(const auto accelerator, accelerator::CreateAccelerator(
                                                {.format = format, .max_batch = kBurstBatch}, loaded.network));
   const std::size_t count = bursts.shape[0];
-  std::vector<float> results(count * kClasses);
+  std::vector<float> results(count * nn::kModulationClasses);
   for (std::size_t first = 0; first < count; first += kBurstBatch) {
     const std::size_t size = std::min(kBurstBatch, count - first);
-    const auto batch = std::span(results).subspan(first * kClasses, size * kClasses);
+    const auto batch =
+        std::span(results).subspan(first * nn::kModulationClasses, size * nn::kModulationClasses);
     RETURN_IF_ERROR(accelerator->Infer(
         std::span(bursts.values).subspan(first * radio::kBurstFeatures, size * radio::kBurstFeatures), size,
         batch));
     for (std::size_t n = 0; n < size; ++n) {
-      const auto row = batch.subspan(n * kClasses, kClasses);
+      const auto row = batch.subspan(n * nn::kModulationClasses, nn::kModulationClasses);
       nn::LogSoftmax(row, loaded.network.temperature, row);
     }
   }
-  const std::array<std::uint64_t, 2> shape = {count, kClasses};
+  const std::array<std::uint64_t, 2> shape = {count, nn::kModulationClasses};
   return WriteOutput(out, parameters::EncodeNpy(shape, results));
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <string_view>
 
 #include "core/status/macros.h"
 #include "node/accelerator/tensor_target.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostDimensions = 1'000;
 
-absl::Status Refused(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
+absl::Status Refused(absl::string_view text) { return absl::InvalidArgumentError(text); }
 
 // Null: the processor.
 absl::StatusOr<std::unique_ptr<graph::SectionTarget>> TargetOf(const tributary_delegate_options& options) {

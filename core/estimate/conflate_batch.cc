@@ -1,7 +1,5 @@
 #include "core/estimate/conflate_batch.h"
 
-// Structs and arrays hold vectors here, which scalable vectors do not allow; the boards' cores have NEON.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/estimate/conflate_batch.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep

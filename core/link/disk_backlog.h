@@ -57,8 +57,8 @@ class DiskBacklog {
   // Frames go through `spool`, which outlives this. `hello`: another declaration's frames are set aside.
   DiskBacklog(DiskBacklogOptions options, const v1::Hello& hello, estimate::SlotLength slot, Spool& spool,
               const runtime::Clock& clock, OpenFolder open);
-  DiskBacklog(DiskBacklogOptions options, const v1::Hello& hello, estimate::SlotLength slot, Spool& spool,
-              const runtime::Clock& clock)
+  DiskBacklog(const DiskBacklogOptions& options, const v1::Hello& hello, estimate::SlotLength slot,
+              Spool& spool, const runtime::Clock& clock)
       : DiskBacklog(options, hello, slot, spool, clock,
                     [folder = options.folder] { return OpenJournalFolder(folder); }) {}
 

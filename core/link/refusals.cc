@@ -9,7 +9,7 @@ namespace tributary::link {
 
 bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
                      std::int64_t now_steady_ns) {
-  constexpr std::int64_t kLogIntervalNs = 1'000'000'000;
+  constexpr std::int64_t kRefusalLogIntervalNs = 1'000'000'000;
   const bool whole = refusal.subjects_size() == 0;
   const std::uint64_t held_tuples = frame ? frame->tuples : 0;
   const std::uint64_t listed = static_cast<std::uint64_t>(refusal.subjects_size());
@@ -26,7 +26,7 @@ bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::Held
   if (whole) ++counters_.frames[reason];
   counters_.tuples[reason] += tuples;
   if (now_steady_ns < next_log_ns_[reason]) return false;
-  next_log_ns_[reason] = now_steady_ns + kLogIntervalNs;
+  next_log_ns_[reason] = now_steady_ns + kRefusalLogIntervalNs;
   return true;
 }
 

@@ -117,7 +117,8 @@ PanelArray::PanelArray(double carrier_hz, double height_m) : carrier_hz_(carrier
   const double wavelength_m = kSpeedOfLightMPerS / carrier_hz;
   for (std::size_t antenna = 0; antenna < kPanelAntennas; ++antenna) {
     const double column = static_cast<double>(antenna % kPanelColumns) - (kPanelColumns - 1) / 2.0;
-    const double row = static_cast<double>(antenna / kPanelColumns) - (kPanelRows - 1) / 2.0;
+    const std::size_t rows_below = antenna / kPanelColumns;
+    const double row = static_cast<double>(rows_below) - (kPanelRows - 1) / 2.0;
     x[antenna] = static_cast<float>(column * wavelength_m / 2);
     z[antenna] = static_cast<float>(height_m + row * wavelength_m / 2);
   }

@@ -15,9 +15,10 @@ constexpr int kSumFraction = kBeaconWeightFraction + kBeaconWordFraction;
 
 std::array<std::int16_t, kTansigWords> MakeTansigTable() {
   constexpr double kLargest = (1 << kTansigFraction) - 1;
+  constexpr double kMiddle = static_cast<double>(kTansigWords) / 2;
   std::array<std::int16_t, kTansigWords> table;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const double address = static_cast<double>(i) - static_cast<double>(kTansigWords / 2);
+    const double address = static_cast<double>(i) - kMiddle;
     const double word = std::ldexp(std::tanh(std::ldexp(address, -kTansigAddressFraction)), kTansigFraction);
     table[i] = static_cast<std::int16_t>(std::clamp(std::nearbyint(word), -kLargest, kLargest));
   }

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 
-// Arrays of vectors, which scalable vectors do not allow: arm64 runs the NEON version.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "node/accelerator/positioning_kernels.cc"
 #include "fpga/model/fixed_point.h"

@@ -207,7 +207,7 @@ void XrtUnits::Abandon() {
       board_->name());
   new std::vector<xrt::kernel>(std::exchange(kernels_, {}));
   for (const std::unique_ptr<Job>& job : jobs_) new std::vector<Bound>(std::exchange(job->bound, {}));
-  board_.release();
+  static_cast<void>(board_.release());
 }
 
 // A board that opens and then hangs is as bad as one that does not open: only a computed batch shortens the

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
@@ -35,7 +36,7 @@ link::FederationClientOptions Capable(link::FederationClientOptions options, con
 }
 
 // Errors: DataLoss for another model than the task's; read errors.
-absl::StatusOr<parameters::TensorSet> TensorsOf(const wire::TrainTask& task, std::string file) {
+absl::StatusOr<parameters::TensorSet> TensorsOf(const wire::TrainTask& task, std::string_view file) {
   ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
   const parameters::Sha256 sha = parameters::ParameterIdentity(set);
   if (task.train.model_sha256() != std::string_view(reinterpret_cast<const char*>(sha.data()), sha.size())) {
@@ -175,7 +176,8 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   decline = Because(v1::DECLINE_REASON_FETCH);
   ASSIGN_OR_RETURN(std::string file, client_->FetchModel(assignment));
   decline = Because(v1::DECLINE_REASON_MODEL);
-  ASSIGN_OR_RETURN(parameters::TensorSet set, TensorsOf(task, std::move(file)));
+  ASSIGN_OR_RETURN(parameters::TensorSet set, TensorsOf(task, file));
+  file = std::string();  // training needs the memory
   const absl::StatusOr<TrainingPlan> plan = trainer_->Plan(task, set);
   decline = UnlessPlanned(plan.status());
   if (!plan.ok()) return plan.status();

@@ -89,7 +89,7 @@ class RoundMemoryTest : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(RoundMemoryTest, IsKnownBeforeItBegins) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
   GTEST_SKIP() << "a sanitizer takes more memory than the training";
 #endif
   const TrainingPlan plan =

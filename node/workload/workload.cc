@@ -132,7 +132,8 @@ absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerat
                                                        std::shared_ptr<const nn::BeaconNetwork> network) {
   RETURN_IF_ERROR(
       CheckShape("beacon", *accelerator, nn::BeaconNetwork::kInputs, nn::BeaconNetwork::kOutputs));
-  const auto position_of = [network](const float* features, const float* outputs) -> nn::GaussianPosition {
+  const auto position_of = [network = std::move(network)](const float* features,
+                                                          const float* outputs) -> nn::GaussianPosition {
     nn::BeaconInputs ranges_m;
     std::copy_n(features, ranges_m.size(), ranges_m.begin());
     return {{outputs[0], outputs[1]}, nn::BeaconCholesky(*network, nn::NormaliseRanges(*network, ranges_m))};

@@ -101,7 +101,7 @@ TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemo
   EXPECT_EQ(json["lost_frames"].get<std::uint64_t>(), 0u) << json;
   EXPECT_EQ(json["reconnections"].get<std::uint64_t>(), 0u) << json;
   EXPECT_GT(Refused(aggregator, tested.counted), 0) << aggregator.Metrics();
-#ifndef __SANITIZE_ADDRESS__
+#ifndef TRIBUTARY_SANITIZED
   EXPECT_LT(PeakMiB(aggregator.process().pid()), 512) << "MemoryMax of its unit";
 #endif
   aggregator.process().Signal(SIGTERM);

@@ -53,7 +53,7 @@ rate_hz = 20.0
 class MemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TRIBUTARY_SANITIZED
     GTEST_SKIP() << "the address sanitizer takes more memory than the node";
 #endif
     aggregator_.Start();

@@ -108,9 +108,9 @@ void Relay::Run() {
 void Relay::Do(const Assignment& assignment) {
   const wire::TrainTask& task = assignment.task;
   absl::StatusOr<PartialSum> sum = Gather(assignment);
-  const bool sent = sum.ok();
+  const absl::Status gathered = sum.status();
   const absl::StatusOr<int> contributors =
-      sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<int>(sum.status());
+      gathered.ok() ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<int>(gathered);
   if (stopping_) return;
   OnRelayed(coordinator_, task.run,
             [round = task.round, outcome = contributors.status()](RelayedRun& relayed) {
@@ -121,11 +121,12 @@ void Relay::Do(const Assignment& assignment) {
     counters_.contributors += static_cast<std::uint64_t>(*contributors);
     return;
   }
-  ++(sent && absl::IsFailedPrecondition(contributors.status()) ? counters_.refused : counters_.abandoned);
+  ++(gathered.ok() && absl::IsFailedPrecondition(contributors.status()) ? counters_.refused
+                                                                        : counters_.abandoned);
   spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
                std::string(contributors.status().message()));
   // What the parent has refused, it knows.
-  if (!sent) client_->Decline(assignment, DeclineOf(sum.status())).IgnoreError();
+  if (!gathered.ok()) client_->Decline(assignment, DeclineOf(gathered)).IgnoreError();
 }
 
 absl::StatusOr<int> Relay::Deliver(const Assignment& assignment, PartialSum sum) {
@@ -141,7 +142,7 @@ absl::StatusOr<int> Relay::Deliver(const Assignment& assignment, PartialSum sum)
     const std::vector<std::string> elsewhere(answer.counted_elsewhere().begin(),
                                              answer.counted_elsewhere().end());
     // Each time at least one update less, or an error.
-    absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
+    absl::StatusOr<PartialSum> less = Await(assignment, [&](const RelayedRun::SumDone& done) {
       OnRelayed(
           coordinator_, task.run,
           [round = task.round, nodes = elsewhere, done](RelayedRun& relayed) {

@@ -34,7 +34,7 @@ v1::StoredRun RunParts::Stored() const {
   return stored;
 }
 
-bool RunParts::Healthy(absl::Status status) {
+bool RunParts::Healthy(const absl::Status& status) {
   if (status.ok()) return true;
   const std::string why(status.message());
   spdlog::error("run {} has failed, nothing is overwritten: {}", name(), why);

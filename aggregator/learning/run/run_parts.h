@@ -43,7 +43,7 @@ struct RunParts {
   // What the store keeps of it beside models and updates.
   v1::StoredRun Stored() const;
   // Makes `status` the run's health unless it is fine.
-  bool Healthy(absl::Status status);
+  bool Healthy(const absl::Status& status);
   void CountRefusal();
   // Gives the memory of the model and the sum back once the run has ended. Its models stay in the store, from
   // where they are read and rolled back.

@@ -81,7 +81,7 @@ http::HttpAnswer HttpOperations::StartRun(const HttpRequest& request) {
   }
   if (check == "true") return http::HttpJson(wire::DumpJson({{"ok", true}}));
   return HttpPending{[this, caller = access::CallerOf(request), text = request.body,
-                      config = *std::move(config)](HttpPending::Done done) {
+                      config = *std::move(config)](const HttpPending::Done& done) {
     const bool taken = Post([this, caller, text, config, done] {
       absl::StatusOr<std::string> model = FreshModel(config);
       if (!model.ok()) {
@@ -132,7 +132,8 @@ http::HttpAnswer HttpOperations::ReadModel(const HttpRequest& request, ModelForm
   }};
 }
 
-void HttpOperations::Encode(OpenModel model, std::string run, std::string digest, HttpPending::Done done) {
+void HttpOperations::Encode(OpenModel model, std::string run, std::string digest,
+                            const HttpPending::Done& done) {
   auto open = std::make_shared<OpenModel>(std::move(model));
   const bool taken = Post([open, run = std::move(run), digest = std::move(digest), done] {
     auto download = OnnxDownload(std::move(*open), run, digest);
@@ -159,9 +160,9 @@ void HttpOperations::AddRoutes(http::HttpServer& server) {
                 .parameters = {"check"},
                 .body_bytes = kMostConfigBytes,
                 .content_types = {"application/toml"}});
-  const auto change = [&](HttpMethod method, std::string pattern, auto start) {
+  const auto change = [&](HttpMethod method, const std::string& pattern, auto start) {
     server.Route({.method = method,
-                  .pattern = std::move(pattern),
+                  .pattern = pattern,
                   .handler = [this, start](const HttpRequest& request) -> http::HttpAnswer {
                     return HttpPending{[this, start, caller = access::CallerOf(request),
                                         run = request.rest](HttpPending::Done done) {
@@ -200,7 +201,7 @@ void HttpOperations::AddRoutes(http::HttpServer& server) {
                },
                {"run", "from_round"});
   const auto read = [&](std::string pattern, ModelFormat format) {
-    server.Route({.pattern = std::move(pattern), .handler = [this, format](const HttpRequest& request) {
+    server.Route({.pattern = pattern, .handler = [this, format](const HttpRequest& request) {
                     return ReadModel(request, format);
                   }});
   };

@@ -42,7 +42,7 @@ class HttpOperations {
   http::HttpAnswer StartRun(const http::HttpRequest& request);
   enum class ModelFormat { kSafetensors, kOnnx };
   http::HttpAnswer ReadModel(const http::HttpRequest& request, ModelFormat format);
-  void Encode(OpenModel model, std::string run, std::string digest, http::HttpPending::Done done);
+  void Encode(OpenModel model, std::string run, std::string digest, const http::HttpPending::Done& done);
   http::HttpAnswer RollBack(const http::HttpRequest& request) const;
   // Has the own thread do it; false: enough is waiting for it already.
   bool Post(std::function<void()> work);

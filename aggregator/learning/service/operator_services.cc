@@ -215,9 +215,10 @@ UnaryReactor* ChangeRun(ServerContext& context, Response& response, const Change
     return reactor;
   }
   change(CallerOf(context), [reactor, &response](absl::StatusOr<v1::Run> run) {
+    const grpc::Status status = wire::ToGrpcStatus(run.status());
     // A run that was deleted meanwhile has no name.
     if (run.ok() && !run->name().empty()) *response.mutable_run() = *std::move(run);
-    reactor->Finish(wire::ToGrpcStatus(run.status()));
+    reactor->Finish(status);
   });
   return reactor;
 }

@@ -220,7 +220,7 @@ TEST(HostileModelTest, ChangedBytesAreRefusedOrRun) {
 
 // In a process of its own, which may take some memory but not what the graph needs.
 TEST_F(DelegateTest, SaysThatMemoryHasRunOut) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
   GTEST_SKIP() << "a sanitizer takes more address space than can be limited";
 #endif
   const std::string model = AffineModel();

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-// Arrays of vectors stay in registers, which targets with sizeless vectors do not allow.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/graph/quantised/byte_kernels.cc"
 #include "hwy/foreach_target.h"
@@ -46,7 +44,7 @@ HWY_INLINE SumVector AddProducts(SumVector unsigned_bytes, SumVector signed_byte
   const auto x_odd =
       hn::BitCast(words, hn::ShiftRight<8>(hn::BitCast(hn::RebindToUnsigned<decltype(words)>(), x)));
   const auto y_even = hn::ShiftRight<8>(hn::ShiftLeft<8>(y)), y_odd = hn::ShiftRight<8>(y);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
   // Adjacent products are added in the lane that they come from; elsewhere the order is another one.
   SumVector unused = hn::Zero(Sums());
   sum = hn::ReorderWidenMulAccumulate(Sums(), x_even, y_even, sum, unused);

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "core/status/macros.h"
 
 namespace tributary::graph {
 namespace {
 
-absl::Status Unusable(std::string reason) { return absl::InvalidArgumentError(std::move(reason)); }
+absl::Status Unusable(absl::string_view reason) { return absl::InvalidArgumentError(reason); }
 
 }  // namespace
 

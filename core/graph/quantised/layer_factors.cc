@@ -6,14 +6,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 #include "core/status/macros.h"
 
 namespace tributary::graph {
 namespace {
 
-absl::Status TooFar(std::string reason) { return absl::InvalidArgumentError(std::move(reason)); }
+absl::Status TooFar(absl::string_view reason) { return absl::InvalidArgumentError(reason); }
 
 }  // namespace
 

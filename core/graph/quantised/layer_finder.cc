@@ -30,7 +30,7 @@ constexpr std::string_view kAveragePools[] = {"AveragePool", "GlobalAveragePool"
 
 bool Among(std::string_view name, auto& names) { return std::ranges::find(names, name) != std::end(names); }
 
-absl::Status Unfit(std::string reason) { return absl::InvalidArgumentError(std::move(reason)); }
+absl::Status Unfit(absl::string_view reason) { return absl::InvalidArgumentError(reason); }
 
 // What a node sums, before it is known which integers its result becomes.
 struct SumsFound {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-// Arrays of vectors, which scalable vectors do not allow: arm64 runs the NEON version.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/beacon/beacon_problem.cc"
 #include "hwy/foreach_target.h"

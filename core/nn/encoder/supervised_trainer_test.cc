@@ -212,7 +212,7 @@ TEST_F(SupervisedTrainerTest, OptionsOutOfTheirLimitsAreNamed) {
 }
 
 TEST_F(SupervisedTrainerTest, NeedsTheMemoryThatIsKnownBefore) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
   GTEST_SKIP() << "the sanitizer's malloc does not count";
 #endif
   const auto allocated = [] {

@@ -30,7 +30,7 @@ SelfSupervisedOptions Quantised() {
 class TrainerMemoryTest : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
     GTEST_SKIP() << "the sanitizer's malloc does not count";
 #endif
   }
@@ -110,7 +110,7 @@ TEST(TrainerMemoryBoundTest, AFileThatOnlyNamesALargeNetworkTakesNoMemoryForIt) 
 
 // Not a fault of the address: the learner declines the task.
 TEST(TrainerMemoryBoundTest, ANetworkBeyondTheProcesssLimitIsAFailedAllocation) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
   GTEST_SKIP() << "the sanitizer's shadow does not fit into the limit";
 #endif
   const pid_t child = fork();

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-// The micro-kernel keeps arrays of vectors in registers, which targets with sizeless vectors do not allow.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/kernel/gemm.cc"
 #include "hwy/foreach_target.h"

@@ -5,8 +5,6 @@
 
 #include "core/nn/kernel/winograd_tiling.h"
 
-// The kernels keep arrays of vectors in registers, which targets with sizeless vectors do not allow.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/kernel/winograd_3x3.cc"
 #include "hwy/foreach_target.h"

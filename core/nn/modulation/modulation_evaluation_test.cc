@@ -61,7 +61,7 @@ TEST_P(ModulationEvaluationTest, NoOtherTemperatureIsBetter) {
 }
 
 TEST_P(ModulationEvaluationTest, ATrainersMemoryIsKnownBefore) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIBUTARY_SANITIZED
   GTEST_SKIP() << "the sanitizer's malloc does not count";
 #endif
   const ModulationNetwork network = RandomModulationNetwork(*GetParam());

@@ -52,7 +52,7 @@ void ModulationTrainer::DrawWeights(std::uint64_t seed, std::string_view last_la
 }
 
 double ModulationTrainer::Gradient(std::span<const float> bursts, std::span<const std::uint8_t> classes) {
-  constexpr std::size_t kBurstFloats = kModulationInput.size();
+  constexpr std::size_t kBurst = kModulationInput.size();
   constexpr std::size_t kLogitFloats = kModulationClasses * kSequenceLanes;
   const std::size_t passes = (classes.size() + kSequenceLanes - 1) / kSequenceLanes;
   stack_.Reserve(classes.size());
@@ -63,8 +63,7 @@ double ModulationTrainer::Gradient(std::span<const float> bursts, std::span<cons
     return std::min(kSequenceLanes, classes.size() - pass * kSequenceLanes);
   };
   for (std::size_t pass = 0; pass < passes; ++pass) {
-    LayOutBursts(bursts.subspan(pass * kSequenceLanes * kBurstFloats, lanes_of(pass) * kBurstFloats),
-                 stack_.input(pass));
+    LayOutBursts(bursts.subspan(pass * kSequenceLanes * kBurst, lanes_of(pass) * kBurst), stack_.input(pass));
   }
   const std::span<const float> logits = stack_.Forward(classes.size());
   double loss = 0;
