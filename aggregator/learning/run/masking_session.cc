@@ -38,7 +38,7 @@ bool MaskingSession::HasTaken(RoundStep step, std::string_view node) const {
 absl::Status MaskingSession::Take(MaskingMessage message) {
   if (auto* keys = std::get_if<privacy::MaskingKeys>(&message.content)) return AddKeys(*keys);
   if (auto* shares = std::get_if<std::vector<privacy::SealedShare>>(&message.content)) {
-    return AddShares(message.node, *shares);
+    return AddShares(message.node, std::move(*shares));
   }
   return AddRevealed(std::get<privacy::RevealedShares>(message.content));
 }
@@ -66,8 +66,7 @@ absl::Status MaskingSession::Begin(RoundStep step, std::vector<std::string> node
   return absl::OkStatus();
 }
 
-absl::Status MaskingSession::AddShares(std::string_view from,
-                                       const std::vector<privacy::SealedShare>& shares) {
+absl::Status MaskingSession::AddShares(std::string_view from, std::vector<privacy::SealedShare>&& shares) {
   std::set<std::string_view> receivers;
   for (const privacy::SealedShare& share : shares) {
     const bool known = std::ranges::find(roster_, share.to, &privacy::MaskingKeys::node) != roster_.end();

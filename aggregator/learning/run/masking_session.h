@@ -70,7 +70,7 @@ class MaskingSession {
 
  private:
   absl::Status AddKeys(const privacy::MaskingKeys& keys);
-  absl::Status AddShares(std::string_view from, const std::vector<privacy::SealedShare>& shares);
+  absl::Status AddShares(std::string_view from, std::vector<privacy::SealedShare>&& shares);
   absl::Status AddRevealed(const privacy::RevealedShares& shares);
   absl::Status CheckAsked(const std::vector<privacy::RevealedShare>& shares,
                           const std::vector<std::string>& owners) const;

@@ -200,7 +200,7 @@ void HttpOperations::AddRoutes(http::HttpServer& server) {
                                     : http::HttpProblem(models.status());
                },
                {"run", "from_round"});
-  const auto read = [&](std::string pattern, ModelFormat format) {
+  const auto read = [&](const std::string& pattern, ModelFormat format) {
     server.Route({.pattern = pattern, .handler = [this, format](const HttpRequest& request) {
                     return ReadModel(request, format);
                   }});
