@@ -18,6 +18,7 @@ for file in "$@"; do sources+=("$root/$file"); done
 # Lint is for the RTL; the models of the primitives were not written for it.
 verilator --cc --exe --build -O3 -Wno-fatal -Wno-lint -Wno-style -Wno-MULTIDRIVEN -Wno-UNOPTFLAT --bbox-unsup \
   --threads 1 --top-module "$top" --prefix "V$top" --Mdir "$netlist.sim" -o bench \
-  -CFLAGS "-std=c++20 -O1 -MP -I$root -w" -LDFLAGS "-lgmock -lgtest -lgtest_main -lfmt $(pkg-config --libs absl_statusor absl_strings) -lpthread" \
+  -MAKEFLAGS "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1" \
+  -CFLAGS "-std=c++20 -MP -I$root -w" -LDFLAGS "-lgmock -lgtest -lgtest_main -lfmt $(pkg-config --libs absl_statusor absl_strings) -lpthread" \
   "$netlist.v" "$netlist.cells.v" "$(dirname "$0")/carry4.v" "${sources[@]}" >"$netlist.build.log" 2>&1 || { tail -n 30 "$netlist.build.log"; exit 1; }
 "$netlist.sim/bench" --gtest_filter="$filter"
