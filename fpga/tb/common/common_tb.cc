@@ -153,7 +153,9 @@ TEST_F(CommonBench, UnpackGivesElementsWithoutAGap) {
         [&] { return top.unpack_in_ready_o; }, [&] { return top.unpack_out_valid_o; },
         [&] { return top.unpack_out_data_o; });
     EXPECT_EQ(out, expected);
-    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, expected.size() + 1);
+    if (offer == 100 && accept == 100) {
+      EXPECT_EQ(bench_.cycle() - begin, expected.size() + 1);
+    }
   }
 }
 
