@@ -61,7 +61,7 @@ def analyse(file: str, flags: list[str]) -> str:
 
 def main() -> int:
     commands = {entry["file"]: entry for entry in json.load(open("build/tidy/compile_commands.json", encoding="utf-8"))
-                if os.path.exists(entry["file"]) and "/proto/" not in entry["file"]}
+                if os.path.exists(entry["file"]) and "/build/tidy/proto/" not in entry["file"]}
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as planted:
         planted.write(PLANTED)
         planted.flush()
