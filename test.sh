@@ -14,7 +14,7 @@ TEXT
   exit 0
 fi
 
-deploy/install-packages.sh deploy/packages.txt deploy/packages-page.txt deploy/packages-fpga.txt
+deploy/install-packages.sh deploy/packages.txt deploy/packages-page.txt deploy/packages-fpga.txt deploy/packages-tests.txt
 deploy/build.sh release -DTRIBUTARY_RTL=ON -DTRIBUTARY_XRT=ON
 # synth_full takes minutes a block (docs/fpga-resources.md records its figures), slow minutes a test (docs/federation.md).
 ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" -LE 'synth_full|slow' "$@"

@@ -1,7 +1,6 @@
 #include "aggregator/daemon.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdint>
 #include <optional>
@@ -94,7 +93,8 @@ absl::Status Daemon::OpenAccess(config::TokenSet tokens) {
 absl::Status Daemon::Start() {
   const std::uint64_t memory = config_.memory_bytes > 0 ? config_.memory_bytes : runtime::MemoryLimit();
   const std::vector<MemoryTerm> terms = MemoryTerms(config_);
-  if (const std::optional<std::string> advice = MemoryAdvice(terms, memory)) spdlog::warn("{}", *advice);
+  if (const std::optional<std::string> advice = MemoryAdvice(terms, memory))
+    runtime::LogWarning("{}", *advice);
   server::IngestOptions options{
       config_.listen, tls_, config_.ingest_threads, config_.max_message_bytes, config_.connections, {},
       memory};
@@ -112,13 +112,14 @@ absl::Status Daemon::Start() {
     said_what_was_served_ = true;  // nothing was: the cause is the only line
     return status;
   }
-  spdlog::info("aggregator listens on {}{}{}, {}, {}", config_.listen,
-               config_.listen.starts_with("unix:") ? "" : fmt::format(" (port {})", port()),
-               tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"),
-               http_ != nullptr ? fmt::format("{} port {}", config_.http_tls ? "HTTPS" : "HTTP", http_port())
-                                : "no HTTP");
-  spdlog::info("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
-               memory >> 20);
+  runtime::LogInfo("aggregator listens on {}{}{}, {}, {}", config_.listen,
+                   config_.listen.starts_with("unix:") ? "" : fmt::format(" (port {})", port()),
+                   tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"),
+                   http_ != nullptr
+                       ? fmt::format("{} port {}", config_.http_tls ? "HTTPS" : "HTTP", http_port())
+                       : "no HTTP");
+  runtime::LogInfo("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
+                   memory >> 20);
   return absl::OkStatus();
 }
 
@@ -127,7 +128,7 @@ absl::Status Daemon::MakeSites() {
     ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
                      fusion::FusionEngine::Create(settings.fusion));
     if (settings.fusion.tuning.deadline_ns < settings.fusion.slot.ns()) {
-      spdlog::warn(
+      runtime::LogWarning(
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
@@ -195,13 +196,13 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
   server_->FollowPolicy();
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
   if (config.tls.has_value() != config_.tls.has_value()) {
-    spdlog::warn("reload: restart to turn TLS {}", config.tls ? "on" : "off");
+    runtime::LogWarning("reload: restart to turn TLS {}", config.tls ? "on" : "off");
   } else if (tls_ != nullptr) {
     tls_->Reload(*config.tls);
     FollowList();
   }
   if (authority) TakeAuthority(*std::move(authority), config.access_files.authority);
-  spdlog::info(
+  runtime::LogInfo(
       "reload: took log_level ({}), [access], and the tuning, model_sha256, ready_sources, truth and plan of "
       "{}",
       config.log_level, Counted(config.sites.size(), "site"));
@@ -211,7 +212,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
 absl::StatusOr<std::optional<join::Authority>> Daemon::NextAuthority(const AggregatorConfig& config) const {
   const std::string& folder = config.access_files.authority;
   if (folder.empty() != (desk_ == nullptr)) {
-    spdlog::warn("reload: restart to turn the authority {}", folder.empty() ? "off" : "on");
+    runtime::LogWarning("reload: restart to turn the authority {}", folder.empty() ? "off" : "on");
   }
   if (folder.empty() || desk_ == nullptr) return std::nullopt;
   // The CA file may have changed with it. A bad one stays out of force, so the present one counts then.
@@ -226,7 +227,7 @@ absl::StatusOr<std::optional<join::Authority>> Daemon::NextAuthority(const Aggre
 void Daemon::TakeAuthority(join::Authority authority, const std::string& folder) {
   const std::string sha256 = certificates::Fingerprint(*authority.pair.certificate);
   desk_->Replace(std::move(authority));
-  spdlog::info("certificates: the authority of {} signs from now on", runtime::Printable(folder));
+  runtime::LogInfo("certificates: the authority of {} signs from now on", runtime::Printable(folder));
   if (audit_ != nullptr) audit_->Add({{.way = "file"}, "TakeAuthority", sha256, absl::OkStatus()});
 }
 
@@ -265,7 +266,7 @@ void Daemon::Stop() {
   if (server_->serving()) server_->Shutdown();
   for (const auto& parent : parents_) {
     if (const std::uint64_t lost = parent->Stop(kParentDrain); lost > 0) {
-      spdlog::error("lost {}: the parent did not acknowledge them", Counted(lost, "fused slot"));
+      runtime::LogError("lost {}: the parent did not acknowledge them", Counted(lost, "fused slot"));
     }
   }
   if (http_ != nullptr) http_->Stop();
@@ -278,7 +279,7 @@ void Daemon::SayWhatWasServed() const {
   const double seconds = 1e-9 * static_cast<double>(clock_.SteadyNs() - started_steady_ns_);
   for (const auto& site : state_.sites.all()) {
     const fusion::FusionCounters counters = site->engine().counters();
-    spdlog::info(
+    runtime::LogInfo(
         "{}: served {:.1f} s: {}, {} taken, {} refused; {} complete, {} incomplete; {} fused, {} refused",
         site->name(), seconds, Counted(state_.fleet.PresenceIn(site->name()).known, "node"),
         Counted(counters.frames_accepted, "frame"),
@@ -290,11 +291,11 @@ void Daemon::SayWhatWasServed() const {
   if (federation_ != nullptr) {
     for (const auto& record : federation_->board().Runs()) {
       const v1::Run& run = record->run;
-      spdlog::info("run {}: {} of {} rounds done, {} refused: {}", run.name(), run.committed_rounds(),
-                   run.rounds(), Counted(run.refused_updates(), "update"), run.message());
+      runtime::LogInfo("run {}: {} of {} rounds done, {} refused: {}", run.name(), run.committed_rounds(),
+                       run.rounds(), Counted(run.refused_updates(), "update"), run.message());
     }
   }
-  spdlog::info("aggregator stopped after {:.1f} s", seconds);
+  runtime::LogInfo("aggregator stopped after {:.1f} s", seconds);
 }
 
 Daemon::~Daemon() { Stop(); }

@@ -1,7 +1,6 @@
 // tributary-aggregator: takes tuples from nodes, fuses them, publishes the result.
 #include <fmt/ranges.h>
 #include <google/protobuf/stubs/logging.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <memory>
@@ -57,13 +56,14 @@ absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
   RETURN_IF_ERROR(file.Finish());
   RETURN_IF_ERROR(daemon.Reload(config));
   const std::vector<std::string> keys = started.NeedRestart(file);
-  if (!keys.empty()) spdlog::warn("reload: restart to apply {}", fmt::join(keys, ", "));
+  if (!keys.empty()) runtime::LogWarning("reload: restart to apply {}", fmt::join(keys, ", "));
   return absl::OkStatus();
 }
 
 void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   const absl::Status status = Reload(daemon, started);
-  if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
+  if (!status.ok())
+    runtime::LogError("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
 absl::Status Serve(PreparedAggregator prepared, const config::ConfigFile& file,
@@ -104,7 +104,7 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
 int RunAndSay(const std::string& path, bool check_only) {
   bool logs = false;
   const absl::Status status = Run(path, check_only, logs);
-  if (!status.ok() && logs) spdlog::error("{}", std::string(status.message()));
+  if (!status.ok() && logs) runtime::LogError("{}", std::string(status.message()));
   if (!status.ok() && !logs) {
     std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
   }

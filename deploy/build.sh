@@ -31,6 +31,14 @@ if [ -t 1 ]; then
   cmake --build "build/$preset" --target "${@:-all}"
 else
   echo "Building $preset: ${*:-all}"
-  NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" --target "${@:-all}" |
-    awk '!/^\[[0-9]+\/[0-9]+\]/ || NR % 25 == 0'
+  NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" --target "${@:-all}" | {
+    steps=0
+    while IFS= read -r line; do
+      if [[ $line =~ ^\[[0-9]+/[0-9]+\] ]]; then
+        steps=$((steps + 1))
+        [ $((steps % 25)) = 0 ] || continue
+      fi
+      printf '%s\n' "$line"
+    done
+  }
 fi

@@ -4,7 +4,6 @@
 #include <grpcpp/grpcpp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "core/config/tls.h"
 #include "core/link/channel.h"
 #include "core/runtime/file.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
@@ -131,12 +131,12 @@ void CertificateRenewal::Take(const Call& call) {
     asked_with_ca_ = call.ca_pem;
     ++renewed_;
     problem_.clear();
-    spdlog::info("tls: {} is renewed", files_.certificate);
+    runtime::LogInfo("tls: {} is renewed", files_.certificate);
     return;
   }
   ++failed_;
   problem_ = std::string(status.message());
-  spdlog::warn("tls: {} is not renewed: {}", files_.certificate, problem_);
+  runtime::LogWarning("tls: {} is not renewed: {}", files_.certificate, problem_);
 }
 
 absl::Status CertificateRenewal::Install(const std::string& certificate_pem) {

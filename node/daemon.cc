@@ -1,7 +1,5 @@
 #include "node/daemon.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include "core/http/foreign_host.h"
 #include "core/http/http_server.h"
 #include "core/runtime/clock_discipline.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -230,8 +229,8 @@ void Daemon::OpenRetraining(const PreparedNode& prepared) {
         panel::BeaconWeightStep(panel), metrics_);
     if (prepared.in_force[i]->content().network->training_set !=
         panel::ProvenanceOf(*prepared.models[i]).training_set) {
-      spdlog::info("panel {}: begins with the network that {} keeps", panel.name,
-                   panel.retraining->state_file);
+      runtime::LogInfo("panel {}: begins with the network that {} keeps", panel.name,
+                       panel.retraining->state_file);
     }
     if (panel.retraining->http) by_http.emplace(panel.name, retrainer.get());
     retrainers_.emplace(panel.name, std::move(retrainer));
@@ -254,20 +253,21 @@ http::HttpResponse Daemon::Ready() const {
 absl::Status Daemon::Start() {
   if (!config_.http_listen.empty()) {
     http_.Serve();
-    spdlog::info("metrics and health on port {}", http_.port());
+    runtime::LogInfo("metrics and health on port {}", http_.port());
   }
   if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
   for (const auto& [name, retrainer] : retrainers_) retrainer->Start();
   if (!panels_.empty())
-    spdlog::info("{} of site {}: {}", config_.node, config_.site, runtime::Counted(panels_.size(), "panel"));
+    runtime::LogInfo("{} of site {}: {}", config_.node, config_.site,
+                     runtime::Counted(panels_.size(), "panel"));
   if (learner_ != nullptr) learner_->Start();
   return absl::OkStatus();
 }
 
 void Daemon::Reload(const NodeConfig& config) {
   if (config.tls.has_value() != config_.tls.has_value()) {
-    spdlog::warn("reload: restart to turn TLS {}", config.tls ? "on" : "off");
+    runtime::LogWarning("reload: restart to turn TLS {}", config.tls ? "on" : "off");
   } else if (tls_ != nullptr) {
     tls_->Reload(*config.tls);
   }
@@ -335,7 +335,7 @@ void Daemon::Stop() {
   const absl::Status error = uplink_->refusal();
   const std::uint64_t left =
       uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * config_.drain_s)));
-  if (left > 0) spdlog::error("{}", LeftFramesText(left, state, error, config_));
+  if (left > 0) runtime::LogError("{}", LeftFramesText(left, state, error, config_));
 }
 
 std::string Daemon::Summary() const {

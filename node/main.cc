@@ -1,7 +1,6 @@
 // tributary-node: senses, estimates, and reports probability tuples. Raw samples stay here.
 #include <fmt/ranges.h>
 #include <google/protobuf/stubs/logging.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <memory>
@@ -47,16 +46,16 @@ absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
   const NodeConfig config = ReadNodeConfig(file);
   RETURN_IF_ERROR(file.Finish());
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
-  spdlog::info("reload: log level {}", config.log_level);
+  runtime::LogInfo("reload: log level {}", config.log_level);
   daemon.Reload(config);
   const std::vector<std::string> keys = started.NeedRestart(file);
-  if (!keys.empty()) spdlog::warn("reload: restart to apply {}", fmt::join(keys, ", "));
+  if (!keys.empty()) runtime::LogWarning("reload: restart to apply {}", fmt::join(keys, ", "));
   return absl::OkStatus();
 }
 
 void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   const absl::Status status = Reload(daemon, started);
-  if (!status.ok()) spdlog::error("reload: nothing changed: {}", std::string(status.message()));
+  if (!status.ok()) runtime::LogError("reload: nothing changed: {}", std::string(status.message()));
 }
 
 int Run(const runtime::DaemonArguments& arguments) {
@@ -82,14 +81,14 @@ int Run(const runtime::DaemonArguments& arguments) {
     return runtime::kExitOk;
   }
   if (absl::Status status = runtime::SetUpLog(prepared->config.log_level); !status.ok()) return Fault(status);
-  for (const std::string& remark : prepared->remarks) spdlog::warn("{}", remark);
+  for (const std::string& remark : prepared->remarks) runtime::LogWarning("{}", remark);
 
   const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
   if (!daemon.ok()) return Fault(daemon.status());
   runtime::AddBuildInfo((*daemon)->metrics());
   starting.reset();
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {
-    spdlog::error("{}", std::string(status.message()));
+    runtime::LogError("{}", std::string(status.message()));
     return runtime::kExitUnavailable;
   }
   runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [] { return true; },
@@ -97,10 +96,10 @@ int Run(const runtime::DaemonArguments& arguments) {
   (*daemon)->Stop();
 
   const std::string summary = (*daemon)->Summary();
-  spdlog::info("{}", summary);
+  runtime::LogInfo("{}", summary);
   if (!arguments.summary.empty()) {
     if (absl::Status status = runtime::WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok()) {
-      spdlog::error("--summary: {}", std::string(status.message()));
+      runtime::LogError("--summary: {}", std::string(status.message()));
       return runtime::kExitCantCreate;
     }
   }

@@ -1,11 +1,10 @@
 #include "node/self_checks.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "node/checks/machine_checks.h"
 
 namespace tributary::node {
@@ -30,7 +29,7 @@ void LogWhatBecameWorse(const checks::CheckReport& before, const checks::CheckRe
   for (std::size_t i = 0; i < now.lines.size(); ++i) {
     const checks::CheckLine& line = now.lines[i];
     const checks::Finding then = i < before.lines.size() ? before.lines[i].finding : checks::Finding::kOk;
-    if (line.finding > then) spdlog::warn("{}: {}. {}", line.check, line.found, line.remedy);
+    if (line.finding > then) runtime::LogWarning("{}: {}. {}", line.check, line.found, line.remedy);
   }
 }
 

@@ -1,10 +1,10 @@
 #include "aggregator/access/access_control.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::access {
@@ -80,7 +80,7 @@ absl::Status AccessControl::Refuse(CallFault fault, absl::Status refusal) {
   // A newer client may ask for a call that this release does not have.
   if (absl::IsUnimplemented(refusal)) return refusal;
   if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-    spdlog::warn("call refused: {}{}", std::string(refusal.message()), *more);
+    runtime::LogWarning("call refused: {}{}", std::string(refusal.message()), *more);
   }
   return refusal;
 }

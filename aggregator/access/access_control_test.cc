@@ -2,13 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
-#include <algorithm>
-#include <memory>
-#include <sstream>
 #include <string>
+
+#include "core/runtime/captured_log.h"
 
 namespace tributary::access {
 namespace {
@@ -17,16 +14,7 @@ using ::testing::HasSubstr;
 
 class AccessControlTest : public ::testing::Test {
  protected:
-  AccessControlTest() {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
-  }
-  ~AccessControlTest() override { spdlog::set_default_logger(former_); }
-
-  std::ptrdiff_t Lines() const { return std::ranges::count(log_.str(), '\n'); }
-
-  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
-  std::ostringstream log_;
+  const runtime::CapturedLog log_;
   runtime::ManualClock clock_{1'000'000'000'000};
   AccessControl control_{
       AccessPolicy(
@@ -40,13 +28,13 @@ TEST_F(AccessControlTest, WritesTwentyLinesOfRefusedCallsAtOnceAndThenOneASecond
     EXPECT_TRUE(
         absl::IsPermissionDenied(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"})));
   }
-  EXPECT_EQ(Lines(), 20);
+  EXPECT_EQ(log_.lines(), 20);
   clock_.Advance(1'000'000'000);
   EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"}).ok());
   EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"}).ok());
-  EXPECT_EQ(Lines(), 21);
-  EXPECT_THAT(log_.str(), HasSubstr("thief"));
-  EXPECT_THAT(log_.str(), HasSubstr("4980 lines like this one were left out"));
+  EXPECT_EQ(log_.lines(), 21);
+  EXPECT_THAT(log_.text(), HasSubstr("thief"));
+  EXPECT_THAT(log_.text(), HasSubstr("4980 lines like this one were left out"));
 }
 
 TEST_F(AccessControlTest, CountsAndLogsANodeThatClaimsToBeAChild) {
@@ -55,8 +43,8 @@ TEST_F(AccessControlTest, CountsAndLogsANodeThatClaimsToBeAChild) {
       {}));
   EXPECT_TRUE(control_.AdmitChild(Peer{"hub"}).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(control_.AdmitChild(Peer{"panel"})));
-  EXPECT_THAT(log_.str(), HasSubstr("\"panel\" may not send partial sums"));
-  EXPECT_EQ(Lines(), 1);
+  EXPECT_THAT(log_.text(), HasSubstr("\"panel\" may not send partial sums"));
+  EXPECT_EQ(log_.lines(), 1);
   runtime::Metrics metrics;
   metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_calls_refused_total{reason=\"role\"} 1"));

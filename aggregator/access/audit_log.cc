@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -106,13 +106,13 @@ void AuditLog::Write(const std::string& line) {
   const absl::Status status = TryToWrite(line);
   if (status.ok()) {
     ++written_;
-    if (std::exchange(failing_, false)) spdlog::info("audit log: {} is written again", path_);
+    if (std::exchange(failing_, false)) runtime::LogInfo("audit log: {} is written again", path_);
     return;
   }
   ++lost_;
   // The log has what the file has not.
-  spdlog::error("audit log: {}; this event is not in it: {}", std::string(status.message()),
-                line.substr(0, line.size() - 1));
+  runtime::LogError("audit log: {}; this event is not in it: {}", std::string(status.message()),
+                    line.substr(0, line.size() - 1));
   failing_ = true;
 }
 

@@ -1,7 +1,6 @@
 #include "aggregator/access/live_tokens.h"
 
-#include <spdlog/spdlog.h>
-
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 
 namespace tributary::access {
@@ -22,8 +21,8 @@ void LiveTokens::Poll() {
   std::string fault(read.status().message());
   if (!read.ok() && fault != fault_) {
     ++refused_;
-    spdlog::warn("tokens: the changed file is refused, the earlier tokens stay in force: {}",
-                 runtime::Printable(fault));
+    runtime::LogWarning("tokens: the changed file is refused, the earlier tokens stay in force: {}",
+                        runtime::Printable(fault));
   }
   fault_ = std::move(fault);
   if (!read.ok()) return;
@@ -35,7 +34,7 @@ void LiveTokens::Poll() {
     tokens_ = now;
   }
   ++taken_;
-  spdlog::info("tokens: {} is in force: {}", path_, runtime::Counted(now->tokens().size(), "token"));
+  runtime::LogInfo("tokens: {} is in force: {}", path_, runtime::Counted(now->tokens().size(), "token"));
   if (told_ == nullptr) return;
   const auto tell = [this](const config::TokenSet& from, const config::TokenSet& other, bool added) {
     for (const config::AccessToken& each : from.tokens()) {

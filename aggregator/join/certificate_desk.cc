@@ -1,10 +1,10 @@
 #include "aggregator/join/certificate_desk.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "core/certificates/new_certificate.h"
 #include "core/certificates/signing_request.h"
+#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
@@ -78,7 +78,7 @@ void CertificateDesk::Serve(std::deque<Waiting> batch) {
   std::vector<absl::StatusOr<Issued>> answers;
   for (const Waiting& each : batch) answers.push_back(Sign(each.order));
   const absl::Status written = authority_.record.Write();
-  if (!written.ok()) spdlog::error("certificates: {}; none was given", std::string(written.message()));
+  if (!written.ok()) runtime::LogError("certificates: {}; none was given", std::string(written.message()));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (answers[i].ok() && !written.ok()) {
       answers[i] = absl::UnavailableError("the aggregator cannot write its record of certificates");

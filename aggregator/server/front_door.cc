@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "aggregator/server/listeners.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
@@ -95,8 +95,9 @@ ConnectionLimits Affordable(ConnectionLimits limits) {
   const std::size_t left = allowed > 2 * kOtherDescriptors ? allowed - kOtherDescriptors : allowed / 2;
   const std::size_t affordable = std::max(left, kFewestConnections);
   if (affordable < limits.connections) {
-    spdlog::warn("ingest.max_connections: {} instead of {}, because the process may open only {} files",
-                 affordable, limits.connections, allowed);
+    runtime::LogWarning(
+        "ingest.max_connections: {} instead of {}, because the process may open only {} files", affordable,
+        limits.connections, allowed);
     limits.connections = affordable;
   }
   return limits;
@@ -225,8 +226,8 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
   const std::vector<Socket> greediest = connections_.TakeGreediest();
   for (const Socket& each : greediest) CutAndQuarantine(connections_, each);
   if (const auto more = lines_.Admit(now_ns)) {
-    spdlog::error("memory has nearly run out: {} cut{}", runtime::Counted(greediest.size(), "connection"),
-                  *more);
+    runtime::LogError("memory has nearly run out: {} cut{}", runtime::Counted(greediest.size(), "connection"),
+                      *more);
   }
 }
 
@@ -301,7 +302,7 @@ void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
   connections_.Count(fault);
   const auto more = lines_.Admit(clock_.SteadyNs());
   if (!more) return;
-  spdlog::warn("connection from {} refused: {}{}", peer, ConnectionFaultName(fault), *more);
+  runtime::LogWarning("connection from {} refused: {}{}", peer, ConnectionFaultName(fault), *more);
 }
 
 void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {

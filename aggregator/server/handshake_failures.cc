@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <grpc/support/log.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -60,7 +59,7 @@ void ReadLine(gpr_log_func_args* line) {
   static runtime::LogLimit lines(5, 30'000'000'000);
   const auto more = lines.Admit(std::chrono::steady_clock::now().time_since_epoch().count());
   if (!more) return;
-  spdlog::warn("a TLS handshake{} failed: {}{}", PeerIn(message), Explain(fault, message), *more);
+  runtime::LogWarning("a TLS handshake{} failed: {}{}", PeerIn(message), Explain(fault, message), *more);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "aggregator/server/ingest_server.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 #include "aggregator/access/call_gate.h"
 #include "aggregator/server/callback_threads.h"
 #include "aggregator/server/live_credentials.h"
+#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
     return absl::UnavailableError(fmt::format("{}: gRPC does not start", options.listen));
   }
   if (!CallbackThreadsRun()) {
-    spdlog::warn("gRPC runs callbacks on threads of its own: learning slows fusion down");
+    runtime::LogWarning("gRPC runs callbacks on threads of its own: learning slows fusion down");
   }
   server->rare_.Listen(*server->queues_.front()->queue());
   for (const auto& queue : server->queues_) {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <grpcpp/support/proto_buffer_reader.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
 #include "aggregator/access/certificate_expiry.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/wire/field_count.h"
 #include "core/wire/node_status.h"
@@ -184,8 +184,8 @@ void ReportCall::End(const StreamRefusal& refusal) {
   if (session_->admitted()) {
     refused_ = true;  // SayThatItLeft logs the reason
   } else if (const auto more = shared_.refusal_lines.Admit(shared_.state.clock.SteadyNs())) {
-    spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
-                 std::string(refusal.status.message()), *more);
+    runtime::LogWarning("report stream from {} refused: {}{}", context_.peer(),
+                        std::string(refusal.status.message()), *more);
   }
   End(refusal.status);
 }
@@ -221,9 +221,9 @@ void ReportCall::DeleteIfDone() {
 void ReportCall::SayThatItCame() {
   const auto more = session_->log_limit().Admit(shared_.state.clock.SteadyNs());
   if (!more) return;
-  spdlog::info("{}: node \"{}\" reports from {} ({}){}{}", session_->site()->name(), session_->node(),
-               counted_->peer(), runtime::Counted(request_.hello().sources_size(), "source"),
-               session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
+  runtime::LogInfo("{}: node \"{}\" reports from {} ({}){}{}", session_->site()->name(), session_->node(),
+                   counted_->peer(), runtime::Counted(request_.hello().sources_size(), "source"),
+                   session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
 }
 
 void ReportCall::SayThatItLeft(bool delivered) {
@@ -234,11 +234,11 @@ void ReportCall::SayThatItLeft(bool delivered) {
   const std::string reason = lost            ? "the link was lost"
                              : ending_->ok() ? "it ended the stream itself"
                                              : std::string(ending_->message());
-  spdlog::log(lost || refused_ ? spdlog::level::warn : spdlog::level::info,
-              "{}: node \"{}\" left after {:.1f} s, {} frames taken, {} refused: {}{}",
-              session_->site()->name(), session_->node(),
-              1e-9 * static_cast<double>(now_ns - started_steady_ns_), session_->taken_frames(),
-              session_->refused_frames(), reason, *more);
+  runtime::Log(lost || refused_ ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
+               "{}: node \"{}\" left after {:.1f} s, {} frames taken, {} refused: {}{}",
+               session_->site()->name(), session_->node(),
+               1e-9 * static_cast<double>(now_ns - started_steady_ns_), session_->taken_frames(),
+               session_->refused_frames(), reason, *more);
 }
 
 void ReportCall::CheckAccess() {

@@ -2,11 +2,11 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <ctime>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
@@ -77,7 +77,7 @@ void LiveTls::Reload(const TlsFiles& files) {
   Read(pair_, &LiveTls::TakePair);
   if (!files_.crl.empty()) return Read(list_, &LiveTls::TakeList);
   if (revoked()->size() == 0) return;
-  spdlog::warn("tls: no list of revoked certificates is named any more: all of the CA are admitted");
+  runtime::LogWarning("tls: no list of revoked certificates is named any more: all of the CA are admitted");
   Install(RevocationList());
 }
 
@@ -121,8 +121,8 @@ void LiveTls::Read(Part& part, absl::Status (LiveTls::*take)()) {
   part.due_ns = clock_.SteadyNs() + kRetryNs;
   if (!status.ok() && fault != part.fault) {
     ++part.refused;
-    spdlog::warn("tls: the changed files are refused, the earlier ones stay in force: {}",
-                 runtime::Printable(fault));
+    runtime::LogWarning("tls: the changed files are refused, the earlier ones stay in force: {}",
+                        runtime::Printable(fault));
   }
   part.fault = std::move(fault);
 }
@@ -147,8 +147,8 @@ absl::Status LiveTls::TakePair() {
   }
   version_.fetch_add(1, std::memory_order_release);
   ++pair_.taken;
-  spdlog::info("tls: {} is in force for new connections, valid until {}", files_.certificate,
-               Date(expires_unix_s));
+  runtime::LogInfo("tls: {} is in force for new connections, valid until {}", files_.certificate,
+                   Date(expires_unix_s));
   SayWhatExpires();
   return absl::OkStatus();
 }
@@ -168,15 +168,16 @@ absl::Status LiveTls::TakeList() {
 
 void LiveTls::SayList() const {
   const std::shared_ptr<const RevocationList> now = revoked();
-  spdlog::info("tls: {} is in force: {}{}", files_.crl, runtime::Counted(now->size(), "revoked certificate"),
-               now->expires_unix_s() == 0 ? "" : ", valid until " + Date(now->expires_unix_s()));
+  runtime::LogInfo("tls: {} is in force: {}{}", files_.crl,
+                   runtime::Counted(now->size(), "revoked certificate"),
+                   now->expires_unix_s() == 0 ? "" : ", valid until " + Date(now->expires_unix_s()));
 }
 
 void LiveTls::SayWhatExpires() const {
   const std::int64_t now_unix_s = NowUnixS(clock_);
   const auto warn = [now_unix_s](const std::string& path, std::int64_t expires_unix_s, const char* advice) {
     const std::string warning = ExpiryWarning(expires_unix_s, now_unix_s);
-    if (!warning.empty()) spdlog::warn("tls: {} {}: {}", path, warning, advice);
+    if (!warning.empty()) runtime::LogWarning("tls: {} {}: {}", path, warning, advice);
   };
   const std::shared_ptr<const TlsMaterial> now = material();
   warn(files_.certificate, now->expires_unix_s,

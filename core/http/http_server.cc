@@ -1,7 +1,6 @@
 #include "core/http/http_server.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,6 +13,7 @@
 #include "core/http/http_service.h"
 #include "core/http/http_tls.h"
 #include "core/runtime/address.h"
+#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
@@ -98,7 +98,7 @@ void HttpServer::Serve() {
       } catch (const std::exception& fault) {
         // A handler that throws costs its connection, not the server.
         ++service_->counters.failed_handlers;
-        spdlog::error("http: a handler failed: {}", fault.what());
+        runtime::LogError("http: a handler failed: {}", fault.what());
       }
     }
   });

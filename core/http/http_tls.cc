@@ -3,12 +3,12 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/buffer.hpp>
 #include <utility>
 
 #include "core/config/pem.h"
+#include "core/runtime/log.h"
 
 namespace tributary::http {
 
@@ -48,7 +48,8 @@ std::shared_ptr<ssl::context> LiveTlsContext::Get() {
   if (made.ok()) {
     context_ = *std::move(made);
   } else {
-    spdlog::error("http: the certificate in force cannot be used: {}", std::string(made.status().message()));
+    runtime::LogError("http: the certificate in force cannot be used: {}",
+                      std::string(made.status().message()));
   }
   return context_;
 }

@@ -1,12 +1,12 @@
 #include "core/link/disk_backlog.h"
 
 #include <openssl/sha.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/runtime/elapsed.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
@@ -97,13 +97,13 @@ void DiskBacklog::Open(std::int64_t now_ns) {
     ASSIGN_OR_RETURN(journal_, Journal::Open(std::move(folder), options, notes));
     return absl::OkStatus();
   }();
-  for (const std::string& note : notes) spdlog::warn("spool: {}", note);
+  for (const std::string& note : notes) runtime::LogWarning("spool: {}", note);
   if (!opened.ok()) return Failed(opened, now_ns);
   own_.healthy = true;
   const JournalCounters& found = journal_->counters();
   if (found.stored_records > 0) {
-    spdlog::info("spool: {}: {} of an earlier process to send", options_.folder,
-                 runtime::Counted(found.stored_records, "frame"));
+    runtime::LogInfo("spool: {}: {} of an earlier process to send", options_.folder,
+                     runtime::Counted(found.stored_records, "frame"));
   }
 }
 
@@ -244,8 +244,8 @@ void DiskBacklog::Failed(const absl::Status& status, std::int64_t now_ns) {
   }
   if (now_ns < log_ns_) return;
   log_ns_ = now_ns + kLogIntervalNs;
-  spdlog::error("spool: {}; frames stay in memory, where a full spool drops the oldest",
-                std::string(status.message()));
+  runtime::LogError("spool: {}; frames stay in memory, where a full spool drops the oldest",
+                    std::string(status.message()));
 }
 
 void DiskBacklog::Publish() {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <grpcpp/alarm.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +12,7 @@
 
 #include "core/learning/client_settings.h"
 #include "core/link/federation_calls.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
@@ -207,8 +207,8 @@ absl::Status FederationClient::Insist(const Assignment& assignment,
     absl::Status status = attempt();
     if (status.ok() || !Reconnect::MayPass(status)) return status;
     if (assignment.withdrawn.stop_requested()) break;
-    spdlog::debug("round {} of {}: {}; retrying", assignment.task.round, assignment.task.run,
-                  status.ToString());
+    runtime::LogDebug("round {} of {}: {}; retrying", assignment.task.round, assignment.task.run,
+                      status.ToString());
     Rest(calls_.DelayNs(status), assignment.withdrawn);
   }
   return Withdrawn();
@@ -234,9 +234,9 @@ void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer
   const std::int64_t now_ns = clock_.SteadyNs();
   if (now_ns < next_later_log_ns_) return;
   next_later_log_ns_ = now_ns + kRepeatLogNs;
-  spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
-               assignment.task.run, options_.aggregator, wire::EnumLabel(answer.reason()),
-               wire::PeerText(answer.message()));
+  runtime::LogWarning("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
+                      assignment.task.run, options_.aggregator, wire::EnumLabel(answer.reason()),
+                      wire::PeerText(answer.message()));
 }
 
 void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {
@@ -323,8 +323,8 @@ absl::Status FederationClient::DeclineUnread(const v1::ParticipateResponse& resp
                                              const std::stop_token& stop) {
   ++malformed_tasks_;
   if (const auto more = task_lines_.Admit(clock_.SteadyNs())) {
-    spdlog::error("{} sent a task that {} cannot do: {}{}", options_.aggregator, options_.node,
-                  wire::PeerText(why.ToString()), *more);
+    runtime::LogError("{} sent a task that {} cannot do: {}{}", options_.aggregator, options_.node,
+                      wire::PeerText(why.ToString()), *more);
   }
   const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
                        response.has_share_keys() || response.has_unmask();
@@ -364,7 +364,7 @@ absl::Status FederationClient::Take(const v1::ParticipateResponse& response, con
     const std::string reason = wire::PeerText(response.ended().reason());
     const bool news = wanted_.Wait(reason, true);
     if (const auto more = news ? task_lines_.Admit(clock_.SteadyNs()) : std::nullopt) {
-      spdlog::info("run {} has ended: {}{}", wire::PeerText(response.run()), reason, *more);
+      runtime::LogInfo("run {} has ended: {}{}", wire::PeerText(response.run()), reason, *more);
     }
     if (options_.on_ended) options_.on_ended({response.run(), reason, response.ended().finished()});
     return absl::OkStatus();

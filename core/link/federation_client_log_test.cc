@@ -2,20 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "core/link/federation_client.h"
 #include "core/link/federation_server_fixture.h"
+#include "core/runtime/captured_log.h"
 #include "core/runtime/descriptor.h"
 
 namespace tributary::link {
@@ -64,22 +62,16 @@ class ClosingPeer {
 class FederationClientLogTest : public ::testing::Test {
  protected:
   FederationClientLogTest() {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
     client_.emplace(
         FederationClientOptions{
             .aggregator = server_.address(), .tls = nullptr, .node = "south", .run = "run"},
         clock_);
   }
-  ~FederationClientLogTest() override {
-    client_.reset();
-    spdlog::set_default_logger(former_);
-  }
 
   // All that was written; ends the client.
   std::string Log() {
     client_.reset();
-    return log_.str();
+    return log_.text();
   }
   static std::ptrdiff_t Lines(const std::string& log) { return std::ranges::count(log, '\n'); }
   void AwaitStreams(std::uint64_t streams) {
@@ -89,8 +81,7 @@ class FederationClientLogTest : public ::testing::Test {
     }
   }
 
-  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
-  std::ostringstream log_;
+  const runtime::CapturedLog log_;
   SwiftClock clock_;
   FakeFederation server_;
   std::optional<FederationClient> client_;

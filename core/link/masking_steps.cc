@@ -1,12 +1,11 @@
 #include "core/link/masking_steps.h"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <type_traits>
 #include <utility>
 
 #include "core/link/federation_calls.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 
@@ -36,8 +35,8 @@ void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, con
   if (!absl::IsNotFound(why)) {
     ++refused_steps_;
     if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-      spdlog::error("round {} of {} cannot be masked: {}{}", round, wire::PeerText(run),
-                    wire::PeerText(why.ToString()), *more);
+      runtime::LogError("round {} of {} cannot be masked: {}{}", round, wire::PeerText(run),
+                        wire::PeerText(why.ToString()), *more);
     }
     return;
   }
@@ -49,7 +48,8 @@ void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, con
   }
   ++lost_rounds_;
   if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-    spdlog::warn("this node leaves round {} of {}: its keys are lost{}", round, wire::PeerText(run), *more);
+    runtime::LogWarning("this node leaves round {} of {}: its keys are lost{}", round, wire::PeerText(run),
+                        *more);
   }
 }
 
@@ -79,8 +79,8 @@ absl::Status MaskingSteps::Call(Method<Request, Response> method, const Task& ta
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
   ++refused_steps_;
   if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-    spdlog::warn("round {} of {} continues without this node: {}{}", task.round, wire::PeerText(task.run),
-                 wire::PeerText(response.message()), *more);
+    runtime::LogWarning("round {} of {} continues without this node: {}{}", task.round,
+                        wire::PeerText(task.run), wire::PeerText(response.message()), *more);
   }
   return absl::OkStatus();
 }
@@ -130,8 +130,8 @@ absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int3
   for (const std::string& node : unusable) {
     const auto more = lines_.Admit(clock_.SteadyNs());
     if (!more) continue;
-    spdlog::warn("round {} of {}: {} sent an unusable share{}", task.round, wire::PeerText(task.run),
-                 wire::PeerText(node), *more);
+    runtime::LogWarning("round {} of {}: {} sent an unusable share{}", task.round, wire::PeerText(task.run),
+                        wire::PeerText(node), *more);
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,8 @@
 #include "core/link/outage_log.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
+
+#include "core/runtime/log.h"
 
 namespace tributary::link {
 
@@ -13,14 +13,14 @@ void OutageLog::Lost(const absl::Status& why, std::int64_t now_ns) {
   if (reason == reason_ && now_ns < said_ns_ + pause_ns) return;
   const auto more = lines_.Admit(now_ns);
   if (!more) return;
-  spdlog::warn("{}: {}; retrying{}", lost_, reason, *more);
+  runtime::LogWarning("{}: {}; retrying{}", lost_, reason, *more);
   said_ = true;
   reason_ = std::move(reason);
   said_ns_ = now_ns;
 }
 
 void OutageLog::Found() {
-  if (std::exchange(said_, false)) spdlog::info("{}", found_);
+  if (std::exchange(said_, false)) runtime::LogInfo("{}", found_);
 }
 
 }  // namespace tributary::link

@@ -2,14 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <sstream>
 #include <string>
+
+#include "core/runtime/captured_log.h"
 
 namespace tributary::link {
 namespace {
@@ -18,20 +15,13 @@ using ::testing::HasSubstr;
 
 class OutageLogTest : public ::testing::Test {
  protected:
-  OutageLogTest() {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
-  }
-  ~OutageLogTest() override { spdlog::set_default_logger(former_); }
-
   static constexpr std::int64_t kSecondNs = 1'000'000'000;
 
   void Lost(const std::string& why) { outages_.Lost(absl::UnavailableError(why), now_ns_); }
   void Pass(std::int64_t seconds) { now_ns_ += seconds * kSecondNs; }
-  std::ptrdiff_t Lines() const { return std::ranges::count(text_.str(), '\n'); }
+  std::ptrdiff_t Lines() const { return log_.lines(); }
 
-  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
-  std::ostringstream text_;
+  const runtime::CapturedLog log_;
   std::int64_t now_ns_ = 1'000 * kSecondNs;
   OutageLog outages_{"no tasks", "tasks again"};
 };
@@ -42,7 +32,7 @@ TEST_F(OutageLogTest, SaysANewReasonAtOnceAndTheSameOneAfterTenSeconds) {
   EXPECT_EQ(Lines(), 1);
   Lost("the certificate is revoked");
   EXPECT_EQ(Lines(), 2);
-  EXPECT_THAT(text_.str(), HasSubstr("no tasks: UNAVAILABLE: the certificate is revoked; retrying"));
+  EXPECT_THAT(log_.text(), HasSubstr("no tasks: UNAVAILABLE: the certificate is revoked; retrying"));
   Pass(9);
   Lost("the certificate is revoked");
   EXPECT_EQ(Lines(), 2);
@@ -58,7 +48,7 @@ TEST_F(OutageLogTest, SaysTheEndOfAnOutageOnce) {
   outages_.Found();
   outages_.Found();
   EXPECT_EQ(Lines(), 2);
-  EXPECT_THAT(text_.str(), HasSubstr("tasks again"));
+  EXPECT_THAT(log_.text(), HasSubstr("tasks again"));
 }
 
 TEST_F(OutageLogTest, SaysALinkThatComesAndGoesEveryTwentySeconds) {
@@ -67,7 +57,7 @@ TEST_F(OutageLogTest, SaysALinkThatComesAndGoesEveryTwentySeconds) {
     outages_.Found();
     Pass(1);
   }
-  EXPECT_EQ(Lines(), 4) << text_.str();
+  EXPECT_EQ(Lines(), 4) << log_.text();
 }
 
 TEST_F(OutageLogTest, APeerWithANewReasonEachTimeDoesNotFillTheLog) {
@@ -78,7 +68,7 @@ TEST_F(OutageLogTest, APeerWithANewReasonEachTimeDoesNotFillTheLog) {
   EXPECT_EQ(Lines(), 6) << "three outages and their ends";
   Pass(10);
   Lost("the last reason");
-  EXPECT_THAT(text_.str(), HasSubstr("the last reason; retrying; 997 lines like this one were left out"));
+  EXPECT_THAT(log_.text(), HasSubstr("the last reason; retrying; 997 lines like this one were left out"));
 }
 
 }  // namespace

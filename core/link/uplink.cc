@@ -1,7 +1,6 @@
 #include "core/link/uplink.h"
 
 #include <grpcpp/completion_queue.h>
-#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <random>
@@ -13,6 +12,7 @@
 #include "core/link/channel.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/write_side.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
@@ -226,8 +226,8 @@ class ReportUplink final : public Uplink {
     }
     for (const v1::Refusal& refusal : response_.refusals()) {
       if (refusals_.Count(refusal, spool_.Find(refusal.sequence()), now_ns)) {
-        spdlog::warn("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
-                     wire::EnumLabel(refusal.reason()), wire::PeerText(refusal.message()));
+        runtime::LogWarning("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
+                            wire::EnumLabel(refusal.reason()), wire::PeerText(refusal.message()));
       }
     }
     const auto newest_ns = spool_.Acknowledge(response_.acknowledged_sequence());
@@ -262,8 +262,8 @@ class ReportUplink final : public Uplink {
     phase_ = Phase::kReporting;
     reporting_since_ns_ = now_ns;
     ++connections_;
-    spdlog::info("reporting to {}; {} to send", description_,
-                 runtime::Counted(spool_.waiting_frames(), "frame"));
+    runtime::LogInfo("reporting to {}; {} to send", description_,
+                     runtime::Counted(spool_.waiting_frames(), "frame"));
     SetState(UplinkState::kReporting, absl::OkStatus());
     write_side_.Open(current_);
     write_side_.SendIfIdle(true);
@@ -328,10 +328,10 @@ class ReportUplink final : public Uplink {
 
   void Log(const absl::Status& error, bool refused, std::int64_t now_ns) {
     if (refused) {
-      spdlog::error("{} refuses this node: {}", description_, error.ToString());
+      runtime::LogError("{} refuses this node: {}", description_, error.ToString());
     } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
-      spdlog::warn("no connection to {}: {}; {} held, retrying", description_, error.ToString(),
-                   runtime::Counted(spool_.held_frames(), "frame"));
+      runtime::LogWarning("no connection to {}: {}; {} held, retrying", description_, error.ToString(),
+                          runtime::Counted(spool_.held_frames(), "frame"));
     } else {
       return;
     }

@@ -70,6 +70,13 @@ const std::shared_ptr<ErrorSink>& Errors() {
 
 }  // namespace
 
+void LogLine(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
+  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                   spdlog::level::warn, spdlog::level::err};
+  const spdlog::level::level_enum known = kLevels[static_cast<int>(level)];
+  if (spdlog::should_log(known)) spdlog::log(known, fmt::vformat(format, arguments));
+}
+
 std::optional<LoggedError> LatestError() { return Errors()->latest(); }
 
 absl::Status SetUpLog(std::string_view level) {

@@ -1,5 +1,7 @@
-// Logging for the daemons: spdlog to standard error, with journald's level prefixes where systemd reads it.
+// Logging for the daemons: lines on standard error, with journald's level prefixes where systemd reads it.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary::runtime {
@@ -14,6 +17,32 @@ namespace tributary::runtime {
 // Sets up the default logger. `level`: debug, info, warn, error. Call it again (SIGHUP) to change the level.
 // Errors: InvalidArgument for another level.
 absl::Status SetUpLog(std::string_view level);
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+// Writes a line, where the logger's level admits it. Thread-safe.
+void LogLine(LogLevel level, fmt::string_view format, fmt::format_args arguments);
+
+template <typename... T>
+void Log(LogLevel level, fmt::format_string<T...> format, T&&... arguments) {
+  LogLine(level, format, fmt::make_format_args(arguments...));
+}
+template <typename... T>
+void LogDebug(fmt::format_string<T...> format, T&&... arguments) {
+  LogLine(LogLevel::kDebug, format, fmt::make_format_args(arguments...));
+}
+template <typename... T>
+void LogInfo(fmt::format_string<T...> format, T&&... arguments) {
+  LogLine(LogLevel::kInfo, format, fmt::make_format_args(arguments...));
+}
+template <typename... T>
+void LogWarning(fmt::format_string<T...> format, T&&... arguments) {
+  LogLine(LogLevel::kWarning, format, fmt::make_format_args(arguments...));
+}
+template <typename... T>
+void LogError(fmt::format_string<T...> format, T&&... arguments) {
+  LogLine(LogLevel::kError, format, fmt::make_format_args(arguments...));
+}
 
 // The latest line of the level error since the logger was set up; nothing if there is none. Thread-safe.
 struct LoggedError {

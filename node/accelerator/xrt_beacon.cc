@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "fpga/model/beacon_image.h"
 #include "fpga/model/beacon_model.h"
@@ -109,8 +110,8 @@ class BeaconFallback final : public XrtFallback<BeaconAccelerator> {
     RETURN_IF_ERROR(cpu().SetWeights(weights));
     if (board() == nullptr) return absl::OkStatus();
     if (const absl::Status status = board()->SetWeights(weights); !status.ok()) {
-      spdlog::warn("{}; the board gets the new weights when it is opened again",
-                   std::string(status.message()));
+      runtime::LogWarning("{}; the board gets the new weights when it is opened again",
+                          std::string(status.message()));
     }
     return absl::OkStatus();
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <cstddef>
@@ -14,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/create.h"
@@ -50,11 +50,11 @@ class XrtFallback : public Base {
     if (board_ != nullptr) {
       const absl::Status status = board_->Infer(features, batch, outputs);
       if (status.ok() && std::exchange(on_cpu_, false))
-        spdlog::warn("{} computes again", board_->description());
+        runtime::LogWarning("{} computes again", board_->description());
       if (status.ok()) return status;
       if (!std::exchange(on_cpu_, true)) {
-        spdlog::error("{}; fallback = \"cpu\": the processor computes instead",
-                      std::string(status.message()));
+        runtime::LogError("{}; fallback = \"cpu\": the processor computes instead",
+                          std::string(status.message()));
       }
     }
     ++fallbacks_;
@@ -76,8 +76,8 @@ absl::StatusOr<std::unique_ptr<Base>> WithFallback(
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board;
   ASSIGN_OR_RETURN(std::unique_ptr<Base> cpu, create_cpu());
   if (!board.ok()) {
-    spdlog::error("{}; fallback = \"cpu\": the processor computes instead until the next start",
-                  std::string(board.status().message()));
+    runtime::LogError("{}; fallback = \"cpu\": the processor computes instead until the next start",
+                      std::string(board.status().message()));
     return std::make_unique<Fallback>(nullptr, std::move(cpu));
   }
   return std::make_unique<Fallback>(*std::move(board), std::move(cpu));

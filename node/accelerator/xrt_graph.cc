@@ -1,12 +1,12 @@
 // An ONNX graph of which a board's tensor unit computes what it can.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
 #include "node/accelerator/graph_run.h"
@@ -57,11 +57,11 @@ Created CreateXrtGraph(const graph::GraphModel& model, std::size_t max_batch, co
   Created board = create_board();
   const auto create_cpu = [&] { return CreateCpuGraph(model, max_batch); };
   if (nothing && options.fall_back_to_cpu) {
-    spdlog::warn("{}; fallback = \"cpu\": the processor computes all of it",
-                 std::string(board.status().message()));
+    runtime::LogWarning("{}; fallback = \"cpu\": the processor computes all of it",
+                        std::string(board.status().message()));
     return create_cpu();
   }
-  if (board.ok()) spdlog::info("{}", (*board)->description());
+  if (board.ok()) runtime::LogInfo("{}", (*board)->description());
   return WithFallback<XrtFallback<Accelerator>, Accelerator>(std::move(board), options, create_cpu);
 }
 

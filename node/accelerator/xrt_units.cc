@@ -1,12 +1,11 @@
 #include "node/accelerator/xrt_units.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <future>
 #include <thread>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
@@ -96,8 +95,9 @@ absl::Status XrtUnits::OpenBoard() {
   absl::Status status = kernels.status();
   if (kernels.ok()) kernels_ = *std::move(kernels);
   if (status.ok() && kernels_.size() < options_.compute_units) {
-    spdlog::warn("{}: of {} of {}, {} free", board_->name(),
-                 runtime::Counted(options_.compute_units, "compute unit"), kernel_.name, kernels_.size());
+    runtime::LogWarning("{}: of {} of {}, {} free", board_->name(),
+                        runtime::Counted(options_.compute_units, "compute unit"), kernel_.name,
+                        kernels_.size());
   }
   for (std::size_t i = 0; status.ok() && i < jobs_.size(); ++i) status = Bind(*jobs_[i]);
   if (!status.ok()) Close();
@@ -201,7 +201,7 @@ bool XrtUnits::AbortAll() {
 // A kernel may still write to the buffers, and XRT still waits for them: they must stay until the process
 // ends.
 void XrtUnits::Abandon() {
-  spdlog::error(
+  runtime::LogError(
       "{}: a run could not be aborted and keeps its compute units until this process ends. Power the "
       "board off and on, then start again",
       board_->name());

@@ -1,7 +1,6 @@
 #include "node/learner/external_trainer.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "core/nn/kernel/random_stream.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 #include "core/wire/trainer_stream.h"
@@ -60,7 +60,7 @@ absl::Status ExternalTrainer::AwaitReady(const std::stop_token& stop) {
   for (bool first = true;; first = false) {
     const absl::Status status = Describe(stop);
     if (status.ok() || absl::IsCancelled(status) || stop.stop_requested()) return status;
-    if (first) spdlog::warn("waits for the program that trains: {}", std::string(status.message()));
+    if (first) runtime::LogWarning("waits for the program that trains: {}", std::string(status.message()));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
@@ -103,8 +103,8 @@ void Learner::DeclareSamples() {
 void Learner::Run(const std::stop_token& stop) {
   if (!trainer_->AwaitReady(stop).ok()) return;
   DeclareSamples();
-  spdlog::info("{} learns from {}", options_.client.node,
-               runtime::Counted(trainer_->sample_count(), trainer_->sample_name()));
+  runtime::LogInfo("{} learns from {}", options_.client.node,
+                   runtime::Counted(trainer_->sample_count(), trainer_->sample_name()));
   while (const auto assignment = client_->Next()) {
     std::optional<v1::DeclineTaskRequest> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
@@ -114,7 +114,7 @@ void Learner::Run(const std::stop_token& stop) {
     counted_.failed += failed;
     metrics_.Publish(counted_);
     if (failed) {
-      Say(spdlog::level::err,
+      Say(runtime::LogLevel::kError,
           fmt::format("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString()));
       if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
@@ -130,20 +130,20 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, v1::
   const absl::Status said = client_->Decline(assignment, decline);
   const wire::TrainTask& task = assignment.task;
   if (said.ok()) {
-    Say(spdlog::level::warn,
+    Say(runtime::LogLevel::kWarning,
         fmt::format("round {} of {}: told the aggregator that this node cannot do it{}", task.round, task.run,
                     decline.for_good()
                         ? "; it asks again after this node has restarted or declares something else"
                         : ""));
   } else if (!absl::IsCancelled(said)) {
-    Say(spdlog::level::warn,
+    Say(runtime::LogLevel::kWarning,
         fmt::format("round {} of {}: cannot tell the aggregator that this node declines: {}", task.round,
                     task.run, said.ToString()));
   }
 }
 
-void Learner::Say(spdlog::level::level_enum level, const std::string& line) {
-  if (const auto more = lines_.Admit(clock_.SteadyNs())) spdlog::log(level, "{}{}", line, *more);
+void Learner::Say(runtime::LogLevel level, const std::string& line) {
+  if (const auto more = lines_.Admit(clock_.SteadyNs())) runtime::Log(level, "{}{}", line, *more);
 }
 
 absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
@@ -234,13 +234,13 @@ absl::Status Learner::Prepare(const wire::TrainTask& task) {
   if (IsPreparedFor(task)) return absl::OkStatus();
   RETURN_IF_ERROR(trainer_->Prepare());
   prepared_for_ = task;
-  Say(spdlog::level::info,
+  Say(runtime::LogLevel::kInfo,
       fmt::format("this node takes part in run {} with {}, {}, from round {}", task.run,
                   runtime::Counted(trainer_->sample_count(), trainer_->sample_name()),
                   runtime::Counted(task.train.element_count(), "parameter"), task.round));
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
-    Say(spdlog::level::warn, fmt::format("{}: the learner starts without its saved state: {}",
-                                         options_.state_file, status.ToString()));
+    Say(runtime::LogLevel::kWarning, fmt::format("{}: the learner starts without its saved state: {}",
+                                                 options_.state_file, status.ToString()));
   }
   return absl::OkStatus();
 }
@@ -307,8 +307,9 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
     const std::string reason = wire::EnumLabel(answer.reason());
     metrics_.Refused(reason).Increment();
     ++counted_.refused;
-    Say(spdlog::level::warn, fmt::format("round {} of {}: the update was refused ({}): {}", task.round,
-                                         task.run, reason, wire::PeerText(answer.message())));
+    Say(runtime::LogLevel::kWarning,
+        fmt::format("round {} of {}: the update was refused ({}): {}", task.round, task.run, reason,
+                    wire::PeerText(answer.message())));
     return absl::OkStatus();
   }
   trainer_->EndRound();
@@ -325,7 +326,7 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
       std::ranges::fill(std::span(residual_).subspan(range.first, range.count), 0.0F);
     }
   }
-  Say(spdlog::level::info,
+  Say(runtime::LogLevel::kInfo,
       fmt::format("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
                   task.round, task.run, training.loss(), training.spread(), training.seconds()));
   return Keep(task.run);

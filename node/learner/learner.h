@@ -1,8 +1,6 @@
 // A node's part in federated runs: tasks in, updates out, on its own thread.
 #pragma once
 
-#include <spdlog/common.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -86,7 +84,7 @@ class Learner {
                         const v1::UpdateMetrics& training);
   absl::Status Keep(const std::string& run);
   // Writes a line that a task has caused, at a limited rate: an aggregator may ask for any number of rounds.
-  void Say(spdlog::level::level_enum level, const std::string& line);
+  void Say(runtime::LogLevel level, const std::string& line);
 
   const LearnerOptions options_;
   const runtime::Clock& clock_;

@@ -1,17 +1,14 @@
 // What an aggregator's tasks write into the log of a node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <sstream>
 #include <thread>
 
 #include "core/images/image_set.h"
 #include "core/link/federation_server_fixture.h"
+#include "core/runtime/captured_log.h"
 #include "node/learner/image_trainer.h"
 #include "node/learner/learner.h"
 
@@ -22,10 +19,7 @@ using ::testing::HasSubstr;
 
 TEST(LearnerLogTest, AFloodOfTasksThatCannotBeDoneWritesAHundredLinesAtOnceAndThenOneASecond) {
   constexpr std::uint64_t kTasks = 150;  // of two lines each
-  std::ostringstream log;
-  const auto former = spdlog::default_logger();
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  const runtime::CapturedLog log;
   const runtime::SystemClock clock;
   const std::int64_t began_ns = clock.SteadyNs();
   {
@@ -43,10 +37,9 @@ TEST(LearnerLogTest, AFloodOfTasksThatCannotBeDoneWritesAHundredLinesAtOnceAndTh
     }
     learner.Stop();
   }
-  spdlog::set_default_logger(former);
   const auto seconds = (clock.SteadyNs() - began_ns) / 1'000'000'000;
-  EXPECT_THAT(log.str(), HasSubstr("round 1 of run"));
-  EXPECT_LE(std::ranges::count(log.str(), '\n'), 100 + seconds + 1);
+  EXPECT_THAT(log.text(), HasSubstr("round 1 of run"));
+  EXPECT_LE(log.lines(), 100 + seconds + 1);
 }
 
 }  // namespace

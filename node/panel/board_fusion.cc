@@ -1,7 +1,5 @@
 #include "node/panel/board_fusion.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/estimate/tuple_planes.h"
+#include "core/runtime/log.h"
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/panel/panel.h"
 
@@ -128,12 +127,13 @@ void BoardFusion::FuseSlot() {
     if (!status.ok()) {
       ++counted_.failed_slots;
       if (!std::exchange(failing_, true)) {
-        spdlog::error("fusion: {}; slots are lost until it works again", std::string(status.message()));
+        runtime::LogError("fusion: {}; slots are lost until it works again", std::string(status.message()));
       }
       return;
     }
   }
-  if (std::exchange(failing_, false)) spdlog::warn("fusion: {} fuses again", accelerator_->description());
+  if (std::exchange(failing_, false))
+    runtime::LogWarning("fusion: {} fuses again", accelerator_->description());
 
   fused_.epoch = slot_.epoch;
   fused_.captured_unix_ns = std::numeric_limits<std::int64_t>::max();

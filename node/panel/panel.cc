@@ -1,7 +1,5 @@
 #include "node/panel/panel.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -10,6 +8,7 @@
 #include "core/link/spool/reconnect.h"
 #include "core/radio/burst.h"
 #include "core/runtime/elapsed.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::panel {
@@ -187,13 +186,14 @@ void Panel::Run(std::stop_token stop) {
       return;
     }
     if (!MayPass(status.code())) {
-      spdlog::error("panel {} has failed and does not restart: {}", identity_.name, status.ToString());
+      runtime::LogError("panel {} has failed and does not restart: {}", identity_.name, status.ToString());
       state_ = PanelState::kFailed;
       return;
     }
     if (clock_.SteadyNs() - since_ns >= kRanWellNs) backoff.Reset();
     const std::int64_t delay_ns = backoff.Next();
-    spdlog::warn("panel {} restarts in {} ms: {}", identity_.name, delay_ns / 1'000'000, status.ToString());
+    runtime::LogWarning("panel {} restarts in {} ms: {}", identity_.name, delay_ns / 1'000'000,
+                        status.ToString());
     state_ = PanelState::kRestarting;
     counted_ = AllCounters();
     ++counted_.restarts;
@@ -241,7 +241,7 @@ absl::Status Panel::Step(const std::stop_token& stop) {
 bool Panel::IsSurplus() {
   if (last_epoch_ != samples_.epoch) return false;
   if (++counted_.surplus_frames == 1) {
-    spdlog::warn(
+    runtime::LogWarning(
         "panel {} senses more than once in a slot; the first frame counts, the others are left out and "
         "counted: a shorter slot_ms at node and site would keep them",
         identity_.name);

@@ -1,12 +1,12 @@
 #include "node/retraining/beacon_retrainer.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/thread_rank.h"
 #include "node/retraining/retrained_network.h"
@@ -122,8 +122,8 @@ void BeaconRetrainer::PollFile(const std::stop_token& stop) {
     }
     const runtime::MutexLock lock(mutex_);
     if (status_.counters.refused_samples++ == 0) {
-      spdlog::warn("panel {}: {}: {}; further ones are counted", panel_, config_.samples_file,
-                   std::string(sample.status().message()));
+      runtime::LogWarning("panel {}: {}: {}; further ones are counted", panel_, config_.samples_file,
+                          std::string(sample.status().message()));
     }
   }
 }
@@ -137,7 +137,7 @@ void BeaconRetrainer::Take(const nn::BeaconExample& sample, const std::stop_toke
   }
   if (!verdict.ok()) return;
   if (verdict->drift_began) {
-    spdlog::warn(
+    runtime::LogWarning(
         "panel {}: its network has drifted: errors are {:.1f} times what it states; it learns from now on",
         panel_, beacon_.deviation_scale());
   }
@@ -155,14 +155,14 @@ void BeaconRetrainer::Train(const std::stop_token& stop) {
     in_force_->Set(beacon_.network(), beacon_.deviation_scale());
     if (!config_.state_file.empty()) saved = SaveRetrained(config_.state_file, beacon_.network(), model_);
     const double scale_cm = 100 * beacon_.network().output_scale_m;
-    spdlog::info(
+    runtime::LogInfo(
         "panel {}: learned from {}: {:.1f} to {:.1f} cm per coordinate on samples that were held out", panel_,
         runtime::Counted(samples, "sample"), scale_cm * done->error_before, scale_cm * done->error_after);
   } else if (!done.ok()) {
-    spdlog::warn("panel {}: cannot learn from {}: {}", panel_, runtime::Counted(samples, "sample"),
-                 std::string(done.status().message()));
+    runtime::LogWarning("panel {}: cannot learn from {}: {}", panel_, runtime::Counted(samples, "sample"),
+                        std::string(done.status().message()));
   }
-  if (!saved.ok()) spdlog::error("panel {}: state: {}", panel_, std::string(saved.message()));
+  if (!saved.ok()) runtime::LogError("panel {}: state: {}", panel_, std::string(saved.message()));
   {
     const runtime::MutexLock lock(mutex_);
     RetrainingCounters& counters = status_.counters;

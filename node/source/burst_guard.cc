@@ -1,7 +1,5 @@
 #include "node/source/burst_guard.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/radio/burst.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::source {
@@ -70,8 +69,8 @@ class BurstGuard final : public Source {
       counts.push_back(absl::StrCat(unusable_[i], " ",
                                     std::string(radio::BurstFaultName(static_cast<radio::BurstFault>(i)))));
     }
-    spdlog::warn("panel {}: a burst of subject {} is not used: {}; so far {}", panel_, subject,
-                 radio::BurstFaultName(fault), absl::StrJoin(counts, ", "));
+    runtime::LogWarning("panel {}: a burst of subject {} is not used: {}; so far {}", panel_, subject,
+                        radio::BurstFaultName(fault), absl::StrJoin(counts, ", "));
   }
 
   const std::unique_ptr<Source> source_;

@@ -1,13 +1,12 @@
 #include "node/source/serial.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <utility>
 #include <vector>
 
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::source {
@@ -56,7 +55,7 @@ class SerialSource final : public Source {
 
   absl::Status Open() {
     ASSIGN_OR_RETURN(port_, runtime::SerialPort::Open(options_.port, options_.baud));
-    spdlog::info("panel {} is a beacon board at {}", options_.panel, options_.port);
+    runtime::LogInfo("panel {} is a beacon board at {}", options_.panel, options_.port);
     return absl::OkStatus();
   }
 
@@ -94,7 +93,7 @@ class SerialSource final : public Source {
   }
 
   void Lose(const absl::Status& status) {
-    spdlog::error("panel {}: {}; opens it again", options_.panel, std::string(status.message()));
+    runtime::LogError("panel {}: {}; opens it again", options_.panel, std::string(status.message()));
     ++counters_.lost_lines;
     port_.reset();
   }

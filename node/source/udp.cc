@@ -1,7 +1,6 @@
 #include "node/source/udp.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "node/source/udp_account.h"
 
@@ -101,8 +101,8 @@ absl::Status UdpSource::Open() {
   auto length = static_cast<socklen_t>(local.capacity());
   if (getsockname(socket_, local.data(), &length) != 0) return SystemError("udp port");
   account_ = std::make_shared<UdpAccount>(local.port());
-  spdlog::info("panel {}: takes datagrams on {} port {} (UDP)", options_.panel, options_.address,
-               local.port());
+  runtime::LogInfo("panel {}: takes datagrams on {} port {} (UDP)", options_.panel, options_.address,
+                   local.port());
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   return wake_ < 0 ? SystemError("eventfd") : absl::OkStatus();
 }
@@ -186,7 +186,7 @@ void UdpSource::CountLost(const UdpCounters& lost) {
 
 void UdpSource::SayWhatWasLost() {
   const std::string line = report_.Take(clock_.SteadyNs());
-  if (!line.empty()) spdlog::warn("panel {}: {}", options_.panel, line);
+  if (!line.empty()) runtime::LogWarning("panel {}: {}", options_.panel, line);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "aggregator/learning/judge/evaluator.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <future>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "core/nn/encoder/encoder_file.h"
+#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
@@ -106,14 +105,14 @@ void Evaluator::Run(std::stop_token stop) {
     if (stop.stop_requested()) return;
     if (IsDeleted(next.first)) continue;
     if (!judgement.ok()) {
-      spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
-                   std::string(judgement.status().message()));
+      runtime::LogWarning("run {}: round {} cannot be evaluated: {}", next.first, next.second,
+                          std::string(judgement.status().message()));
       coordinator_.AddEvaluation(next.first, next.second, std::nullopt);
       continue;
     }
-    spdlog::info("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
-                 next.first, next.second, 100 * judgement->linear_probe(),
-                 100 * judgement->random_linear_probe(), 100 * judgement->knn());
+    runtime::LogInfo("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
+                     next.first, next.second, 100 * judgement->linear_probe(),
+                     100 * judgement->random_linear_probe(), 100 * judgement->knn());
     coordinator_.AddEvaluation(next.first, next.second, *judgement);
   }
 }

@@ -1,7 +1,6 @@
 #include "aggregator/learning/relay/relay.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
@@ -123,8 +123,8 @@ void Relay::Do(const Assignment& assignment) {
   }
   ++(gathered.ok() && absl::IsFailedPrecondition(contributors.status()) ? counters_.refused
                                                                         : counters_.abandoned);
-  spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
-               std::string(contributors.status().message()));
+  runtime::LogWarning("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
+                      std::string(contributors.status().message()));
   // What the parent has refused, it knows.
   if (!gathered.ok()) client_->Decline(assignment, DeclineOf(gathered)).IgnoreError();
 }

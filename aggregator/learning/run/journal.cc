@@ -1,12 +1,11 @@
 #include "aggregator/learning/run/journal.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/run/run_record.h"
 #include "aggregator/store/store_reader.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -71,7 +70,7 @@ absl::StatusOr<std::vector<KeptUpdate>> Journal::Stage(std::span<const std::uniq
 void Journal::SayRefused(std::string_view why) {
   refuses_updates_ = true;
   if (const auto more = refusal_lines_.Admit(surroundings_.clock.SteadyNs())) {
-    spdlog::error("run {}: updates cannot be stored, nodes try again: {}{}", run_, why, *more);
+    runtime::LogError("run {}: updates cannot be stored, nodes try again: {}{}", run_, why, *more);
   }
 }
 

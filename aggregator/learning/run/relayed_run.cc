@@ -1,7 +1,6 @@
 #include "aggregator/learning/run/relayed_run.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "aggregator/learning/run/run_record.h"
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -98,8 +98,9 @@ absl::StatusOr<PartialSum> RelayedRun::LeaveOut(std::uint32_t round, const std::
       kept.push_back(each);
       continue;
     }
-    spdlog::warn("run {}: the update of {} is left out of round {}: the parent counts {} elsewhere",
-                 run_.name(), header.node(), round, header.contributors().empty() ? "it" : "a node in it");
+    runtime::LogWarning("run {}: the update of {} is left out of round {}: the parent counts {} elsewhere",
+                        run_.name(), header.node(), round,
+                        header.contributors().empty() ? "it" : "a node in it");
   }
   if (kept.size() == updates.size() || kept.empty()) {
     return absl::FailedPreconditionError(fmt::format(
@@ -125,8 +126,8 @@ void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {
   if (!committed.ok()) return;
   run_.sum.Clear();
   if (!run_.Healthy(run_.journal.DropRound(run_.Stored(), std::move(line)))) return;
-  spdlog::info("run {}: the parent has taken round {}, {} updates", run_.name(), round,
-               run_.journal.last()->accepted());
+  runtime::LogInfo("run {}: the parent has taken round {}, {} updates", run_.name(), round,
+                   run_.journal.last()->accepted());
   rounds_.Apply(*committed, true);
 }
 

@@ -1,7 +1,6 @@
 #include "aggregator/learning/run/round_course.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <cmath>
 #include <span>
@@ -11,6 +10,7 @@
 #include "aggregator/learning/run/run_record.h"
 #include "core/parameters/fixed_point.h"
 #include "core/privacy/differential_privacy.h"
+#include "core/runtime/log.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
@@ -83,7 +83,7 @@ bool RoundCourse::KeepFailure(v1::Round line) {
   run_.sum.Clear();
   if (!run_.Healthy(run_.journal.DropRound(run_.Stored(), line))) return false;
   ++run_.account.failed_rounds;
-  spdlog::warn("run {}: round {} changed nothing: {}", run_.name(), line.round(), line.failure());
+  runtime::LogWarning("run {}: round {} changed nothing: {}", run_.name(), line.round(), line.failure());
   LeaveOutLiars(line.round());
   return true;
 }
@@ -128,8 +128,8 @@ absl::Status RoundCourse::FinishUnmasking(std::uint32_t round) {
 void RoundCourse::LeaveOutLiars(std::uint32_t round) {
   if (!masking_) return;
   for (const std::string& node : masking_->at_fault()) {
-    spdlog::warn("run {}: {} is left out from now on: it gave out wrong shares in round {}", run_.name(),
-                 node, round);
+    runtime::LogWarning("run {}: {} is left out from now on: it gave out wrong shares in round {}",
+                        run_.name(), node, round);
     run_.rules.LeaveOut(
         node, fmt::format("left out since round {}: it gave out wrong shares of its secrets", round));
   }
@@ -169,11 +169,12 @@ absl::Status RoundCourse::CommitRound() {
   run_.sum.Clear();
   RETURN_IF_ERROR(
       run_.journal.CommitRound(run_.Stored(), std::move(line), std::move(model), std::move(remembered)));
-  spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", run_.name(),
-               run_.journal.last()->round(), run_.journal.last()->accepted(), run_.journal.last()->loss());
+  runtime::LogInfo("run {}: round {} committed, {} updates, loss {:.4f}", run_.name(),
+                   run_.journal.last()->round(), run_.journal.last()->accepted(),
+                   run_.journal.last()->loss());
   if (run_.journal.last()->update_norm() == 0) {
-    spdlog::warn("run {}: round {} left the model as it was: its updates add up to nothing", run_.name(),
-                 run_.journal.last()->round());
+    runtime::LogWarning("run {}: round {} left the model as it was: its updates add up to nothing",
+                        run_.name(), run_.journal.last()->round());
   }
   runtime::ReturnFreedMemory();
   // Already stored, but for a round that begins at once.

@@ -1,10 +1,10 @@
 #include "aggregator/learning/run/run.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
+#include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "core/wire/fields.h"
 
@@ -123,9 +123,9 @@ absl::StatusOr<bool> Run::Decline(const v1::DeclineTaskRequest& decline) {
   ASSIGN_OR_RETURN(const Declined declined, run_.rules.submissions().Decline(decline, run_.now_ns()));
   // The first of a round: what a crowd says is in the round's line.
   if (declined.news && named) {
-    spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", run_.name(), decline.node(), under_way,
-                 decline.for_good() ? ", nor is it asked again" : "", DeclineName(decline.reason()),
-                 decline.message());
+    runtime::LogWarning("run {}: {} does not train in round {}{}: {}: {}", run_.name(), decline.node(),
+                        under_way, decline.for_good() ? ", nor is it asked again" : "",
+                        DeclineName(decline.reason()), decline.message());
   }
   if (declined.news) ++run_.account.declined;
   run_.account.changed = true;
@@ -166,7 +166,7 @@ absl::Status Run::RollBack(std::uint32_t round) {
   run_.sum.Clear();
   run_.account.changed = true;
   if (!run_.Healthy(run_.journal.RollBack(run_.Stored(), std::move(line), record))) return run_.health;
-  spdlog::info("run {}: back to the model after round {}", run_.name(), round);
+  runtime::LogInfo("run {}: back to the model after round {}", run_.name(), round);
   outcome.failed.reset();  // the line says so
   if (outcome.started) rounds_.Apply(outcome);
   return run_.health;

@@ -1,9 +1,10 @@
 #include "aggregator/learning/run/run_parts.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
+
+#include "core/runtime/log.h"
 
 namespace tributary::learning {
 
@@ -37,7 +38,7 @@ v1::StoredRun RunParts::Stored() const {
 bool RunParts::Healthy(const absl::Status& status) {
   if (status.ok()) return true;
   const std::string why(status.message());
-  spdlog::error("run {} has failed, nothing is overwritten: {}", name(), why);
+  runtime::LogError("run {} has failed, nothing is overwritten: {}", name(), why);
   const std::string next =
       relayed() ? "It goes on when the aggregator is restarted"
                 : fmt::format(

@@ -1,11 +1,11 @@
 #include "aggregator/learning/service/attendance.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <memory>
 
 #include "aggregator/learning/service/federation_wire.h"
+#include "core/runtime/log.h"
 
 namespace tributary::learning {
 namespace {
@@ -27,10 +27,10 @@ void Attendance::Join(v1::ParticipateRequest declaration, std::shared_ptr<TaskSi
   if (added == nullptr) return;
   const auto more = lines_.Admit(clock_.SteadyNs());
   if (!more) return;
-  spdlog::info("node \"{}\" takes part with {} samples, {}{}", added->declaration.node(),
-               added->declaration.sample_count(),
-               added->joined ? fmt::format("in run {}", added->declaration.run()) : "and waits for a run",
-               *more);
+  runtime::LogInfo("node \"{}\" takes part with {} samples, {}{}", added->declaration.node(),
+                   added->declaration.sample_count(),
+                   added->joined ? fmt::format("in run {}", added->declaration.run()) : "and waits for a run",
+                   *more);
 }
 
 void Attendance::Leave(const TaskSink* sink) {
@@ -39,9 +39,9 @@ void Attendance::Leave(const TaskSink* sink) {
   const v1::ParticipateRequest& node = left.declaration;
   const std::int64_t now_ns = clock_.SteadyNs();
   if (const auto more = lines_.Admit(now_ns)) {
-    spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}", node.node(),
-                 left.joined ? fmt::format(" in run {}", node.run()) : "",
-                 1e-9 * static_cast<double>(now_ns - left.since_ns), *more);
+    runtime::LogInfo("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}",
+                     node.node(), left.joined ? fmt::format(" in run {}", node.run()) : "",
+                     1e-9 * static_cast<double>(now_ns - left.since_ns), *more);
   }
   Run* run = left.joined ? runs_.Find(node.run()) : nullptr;
   if (run != nullptr) run->Leave(node.node(), node.boot_id());

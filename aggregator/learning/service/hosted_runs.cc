@@ -1,7 +1,6 @@
 #include "aggregator/learning/service/hosted_runs.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "aggregator/learning/run/run_opening.h"
 #include "aggregator/store/store_folder.h"
 #include "core/parameters/flat_model.h"
+#include "core/runtime/log.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -39,8 +39,8 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
                                                              store::StoreStepHook hook) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store, store::Store::Open(options.folder, std::move(hook)));
   if (!store->orphans().empty()) {
-    spdlog::warn("{}: moved {} files that no run names to {}, {} first", options.folder,
-                 store->orphans().size(), store::kOrphaned, store->orphans().front());
+    runtime::LogWarning("{}: moved {} files that no run names to {}, {} first", options.folder,
+                        store->orphans().size(), store::kOrphaned, store->orphans().front());
   }
   ASSIGN_OR_RETURN(std::unique_ptr<store::StoreReader> reader, store::StoreReader::Open(options.folder));
   auto runs =
@@ -51,8 +51,8 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
     if (!run.ok()) {
       return WithContext(fmt::format("{}: run \"{}\"", options.folder, record.name), run.status());
     }
-    spdlog::info("run {}: {} after {} committed rounds", record.name,
-                 (*run)->state().ended() ? "ended" : "goes on", (*run)->state().committed);
+    runtime::LogInfo("run {}: {} after {} committed rounds", record.name,
+                     (*run)->state().ended() ? "ended" : "goes on", (*run)->state().committed);
     runs->Publish(runs->Add(*std::move(run)));
   }
   return runs;
@@ -94,7 +94,7 @@ absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::str
   }
   RETURN_IF_ERROR(CheckRoomForOneMore());
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRun(surroundings_, config, model));
-  spdlog::info("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
+  runtime::LogInfo("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
   return &Add(std::move(run));
 }
 
@@ -125,8 +125,8 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
   }
   if (present != nullptr) return present;
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRelayedRun(surroundings_, config, model_file, round));
-  spdlog::info("run {}: relayed for the parent, {} parameters", config.name,
-               run->model().layout().element_count);
+  runtime::LogInfo("run {}: relayed for the parent, {} parameters", config.name,
+                   run->model().layout().element_count);
   return &Add(std::move(run));
 }
 
@@ -137,8 +137,8 @@ absl::StatusOr<Run*> HostedRuns::Recover(Run& failed) {
     return absl::DataLossError(fmt::format("run \"{}\" is not in the store any more", failed.name()));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Run> restored, RestoreRun(surroundings_, *record));
-  spdlog::info("run {}: read again from the store, after {} committed rounds", record->name,
-               restored->state().committed);
+  runtime::LogInfo("run {}: read again from the store, after {} committed rounds", record->name,
+                   restored->state().committed);
   std::ranges::replace(order_, &failed, restored.get());
   active_.assign(order_.begin(), order_.end());
   sick_.erase(&failed);
@@ -160,7 +160,7 @@ absl::Status HostedRuns::Delete(const std::string& name) {
   schedule_.Forget(*run);
   runs_.erase(name);
   board_.Remove(name);
-  spdlog::info("run {}: deleted", name);
+  runtime::LogInfo("run {}: deleted", name);
   return absl::OkStatus();
 }
 

@@ -60,7 +60,9 @@ TEST_F(CommonBench, SkidBufferPassesEveryWordAtFullRate) {
         [&] { return top.skid_in_ready_o; }, [&] { return top.skid_out_valid_o; },
         [&] { return top.skid_out_data_o; });
     EXPECT_EQ(out, words);
-    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, words.size() + 1);
+    if (offer == 100 && accept == 100) {
+      EXPECT_EQ(bench_.cycle() - begin, words.size() + 1);
+    }
   }
 }
 
@@ -89,7 +91,9 @@ TEST_F(CommonBench, FifoPassesEveryWordAtFullRateAndCountsItsLevel) {
         [&] { return top.fifo_out_valid_o; }, [&] { return top.fifo_out_data_o; });
     EXPECT_EQ(out, words);
     EXPECT_EQ(top.fifo_level_o, 0);
-    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, words.size() + 2);
+    if (offer == 100 && accept == 100) {
+      EXPECT_EQ(bench_.cycle() - begin, words.size() + 2);
+    }
   }
 }
 
