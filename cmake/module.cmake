@@ -1,19 +1,18 @@
-# tributary_level(TARGET LEVEL): how TARGET is optimised. hot is the default. cold: it runs once or rarely and is compiled for a
-# short build; what it calls often lies in other libraries. numeric: its loops are what users wait for, also where a preset
-# compiles without optimisation.
-function(tributary_level target level)
-  if(level STREQUAL cold)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  elseif(level STREQUAL numeric)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> $<$<CONFIG:Debug>:-O1>)
-  endif()
+# tributary_cold(TARGET): it runs once or rarely and is compiled for a short build. What it calls often lies in other libraries.
+function(tributary_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# tributary_numeric(TARGET): its loops make tests take minutes where a preset compiles without optimisation.
+function(tributary_numeric target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O1>)
 endfunction()
 
 # tributary_module(NAME [COLD | NUMERIC] [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
 # A folder is a module. Its *.cc (or those of FOLDERS) make the library tributary_NAME, its *_test.cc the test
-# binary NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable. COLD and NUMERIC are
-# levels. Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY (cmake/unity.cmake) names in
+# binary NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable. COLD is
+# tributary_cold, NUMERIC tributary_numeric. Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY (cmake/unity.cmake) names in
 # anonymous namespaces must differ within a module, and within its tests.
 function(tributary_module name)
   cmake_parse_arguments(ARG "COLD;NUMERIC" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
@@ -36,9 +35,9 @@ function(tributary_module name)
     target_link_libraries(tributary_${name} PUBLIC tributary_options ${ARG_DEPENDS})
     tributary_unity(tributary_${name})
     if(ARG_COLD)
-      tributary_level(tributary_${name} cold)
+      tributary_cold(tributary_${name})
     elseif(ARG_NUMERIC)
-      tributary_level(tributary_${name} numeric)
+      tributary_numeric(tributary_${name})
     endif()
   else()
     add_library(tributary_${name} INTERFACE)
@@ -64,7 +63,7 @@ function(tributary_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   tributary_unity(${name})
-  tributary_level(${name} cold)
+  tributary_cold(${name})
   target_compile_definitions(${name} PRIVATE
     TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
