@@ -69,7 +69,10 @@ absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const l
   const bool drawn = config.model_file.empty();
   absl::StatusOr<std::string> model =
       drawn ? learning::FreshModel(config) : ReadModel(file.Root().File(config.model_file), config);
-  if (!model.ok()) file.Fault(drawn ? "encoder" : "model", std::string(model.status().message()));
+  if (!model.ok()) {
+    file.Fault(drawn && learning::IsDrawn(config.client) ? "encoder" : "model",
+               std::string(model.status().message()));
+  }
   return model;
 }
 

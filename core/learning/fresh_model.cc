@@ -21,12 +21,18 @@ std::string FreshClassifierModel(const RunConfig& config) {
 
 }  // namespace
 
+bool IsDrawn(const v1::ClientSettings& client) {
+  return client.workload() == kClassifier || client.workload() == kSelfSupervised;
+}
+
 absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
-  if (config.client.workload() == kClassifier) return FreshClassifierModel(config);
-  if (config.client.workload() != kSelfSupervised) {
+  if (!IsDrawn(config.client)) {
     return absl::InvalidArgumentError(
-        fmt::format("model: the workload {} needs a model to start from", config.client.workload()));
+        fmt::format("the workload {} starts from a network that exists: name its safetensors file "
+                    "in \"model\", or by `tributary run start --model FILE`",
+                    config.client.workload()));
   }
+  if (config.client.workload() == kClassifier) return FreshClassifierModel(config);
   nn::SelfSupervisedOptions options = nn::FreshOptions(MethodOf(config.client));
   options.encoder = config.encoder;
   options.seed = config.client.seed();

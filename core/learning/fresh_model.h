@@ -8,9 +8,13 @@
 
 namespace tributary::learning {
 
+// Whether a run of this workload may name no model: its own is drawn. The networks of the others come from a
+// training or a file.
+bool IsDrawn(const v1::ClientSettings& client);
+
 // The run's encoder with parameters drawn from client.seed, as a safetensors file: the same run, the same
 // model. Takes some milliseconds. Errors: InvalidArgument for an encoder that cannot be, and for a workload
-// whose models are the user's own.
+// whose models are not drawn.
 absl::StatusOr<std::string> FreshModel(const RunConfig& config);
 
 }  // namespace tributary::learning

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Whether apt can install the arm64 packages of `deploy/package.sh arm64` on an empty Debian 12: whether the archive has all that
-# they depend on. A simulation: nothing is downloaded or installed.
+# Whether apt can install the packages of `deploy/package.sh` and `deploy/package.sh arm64` on an empty Debian 12 for arm64: whether the
+# archive has all that they depend on. A simulation: nothing is downloaded or installed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 state=build/sysroot-arm64/var/lib/apt
-[ -d "$state/lists" ] || { echo "installable.sh: $state is missing: run deploy/package.sh arm64" >&2; exit 1; }
+if [ ! -d "$state/lists" ] || ! compgen -G 'build/packages/*_all.deb' >/dev/null; then
+  echo "installable.sh: packages are missing: run deploy/package.sh && deploy/package.sh arm64" >&2
+  exit 1
+fi
 empty=$(mktemp)
 log=$(mktemp)
 trap 'rm -f "$empty" "$log"' EXIT

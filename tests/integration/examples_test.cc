@@ -20,6 +20,7 @@
 namespace tributary::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -63,6 +64,11 @@ TEST_F(ExamplesTest, EveryRunIsOneThatCanBeStarted) {
     }
     EXPECT_EQ(Faults("tributary", words), "") << file;
   }
+}
+
+TEST_F(ExamplesTest, ARunOfANetworkThatIsNotDrawnSaysHowToNameOne) {
+  EXPECT_THAT(Faults("tributary", {"run", "start", kExamples + "runs/modulation.toml", "--check"}),
+              AllOf(HasSubstr("modulation.toml:1: model: "), HasSubstr("--model FILE")));
 }
 
 TEST_F(ExamplesTest, ThereIsARunToCopyForEachStrategyAndForPrivacy) {

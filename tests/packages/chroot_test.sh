@@ -127,7 +127,10 @@ done
 expect_status 0 in_root tributary train beacon-start --second-order --out /tmp/start.safetensors
 for file in "$root"/usr/share/doc/tributary/examples/runs/*.toml; do
   model=()
-  [ "$(basename "$file")" != levenberg_marquardt.toml ] || model=(--model /tmp/start.safetensors)
+  case $(basename "$file") in
+    levenberg_marquardt.toml) model=(--model /tmp/start.safetensors) ;;
+    modulation.toml) model=(--model /usr/share/tributary/models/modulation.safetensors) ;;
+  esac
   expect_status 0 in_root tributary run start "${file#"$root"}" --check "${model[@]}"
 done
 
