@@ -92,7 +92,7 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
-    std::printf("%s: no fault found\n%s", runtime::Printable(path).c_str(), MemoryText(terms).c_str());
+    std::printf("%s%s", runtime::NoFaultFound(path).c_str(), MemoryText(terms).c_str());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));

@@ -26,4 +26,19 @@ absl::Status GiveToFolderOwner(const std::string& path) {
   return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
 }
 
+absl::Status GiveTreeToFolderOwner(const std::string& folder) {
+  namespace fs = std::filesystem;
+  if (geteuid() != 0) return absl::OkStatus();
+  fs::path top = fs::absolute(folder).lexically_normal();
+  if (!top.has_filename()) top = top.parent_path();
+  RETURN_IF_ERROR(GiveToFolderOwner(top.string()));
+  // Each belongs to the owner of the folder above it, which is given away first.
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(top, error), end; !error && each != end; each.increment(error)) {
+    RETURN_IF_ERROR(GiveToFolderOwner(each->path().string()));
+  }
+  return error ? absl::PermissionDeniedError(fmt::format("{}: {}", top.string(), error.message()))
+               : absl::OkStatus();
+}
+
 }  // namespace tributary::cli

@@ -17,4 +17,7 @@ absl::Status WriteForFolderOwner(const std::string& path, std::string_view conte
 // Gives a file or a folder to the owner of the folder that it lies in. Does nothing unless this is root.
 absl::Status GiveToFolderOwner(const std::string& path);
 
+// The same of a folder and all that is in it.
+absl::Status GiveTreeToFolderOwner(const std::string& folder);
+
 }  // namespace tributary::cli

@@ -77,7 +77,7 @@ int Run(const runtime::DaemonArguments& arguments) {
   if (arguments.check) {
     for (const std::string& remark : prepared->remarks)
       std::printf("%s\n", runtime::Printable(remark).c_str());
-    std::printf("%s: no fault found\n", runtime::Printable(arguments.config).c_str());
+    std::printf("%s", runtime::NoFaultFound(arguments.config).c_str());
     return runtime::kExitOk;
   }
   if (absl::Status status = runtime::SetUpLog(prepared->config.log_level); !status.ok()) return Fault(status);

@@ -9,6 +9,7 @@
 #include "cli/backup/node_copy.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/owned_output.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -115,7 +116,8 @@ absl::Status Restore(const RestoreArguments& arguments) {
   if (!arguments.config.empty()) {
     return SayNode(RestoreNode(arguments.backup, arguments.config), arguments.backup, arguments.json);
   }
-  return Copy(arguments.backup, arguments.store, arguments.json);
+  RETURN_IF_ERROR(Copy(arguments.backup, arguments.store, arguments.json));
+  return GiveTreeToFolderOwner(arguments.store);
 }
 
 }  // namespace

@@ -106,6 +106,12 @@ void JudgeSite(const DoctorOptions& options, const absl::StatusOr<SiteFacts>& fa
 
 bool CheckAggregator(const DoctorOptions& options, checks::CheckReport& report) {
   const ConnectionArguments& connection = options.connection;
+  // What this machine lacks is not the aggregator's answer.
+  if (const absl::Status own = Connect(connection).status(); !own.ok()) {
+    report.Fault("aggregator", std::string(own.message()),
+                 "Mend what it names, or run this as the user of the daemon");
+    return false;
+  }
   std::string certificate_pem;
   const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest(),
                                     &certificate_pem);

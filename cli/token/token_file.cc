@@ -45,6 +45,8 @@ absl::Status ChangeTokens(const std::string& path,
     return WithExitCode(absl::UnavailableError(fmt::format("{}: {}", lock_path, std::strerror(errno))),
                         runtime::kExitCantCreate);
   }
+  // Also for those who change the tokens without being root.
+  RETURN_IF_ERROR(GiveToFolderOwner(lock_path));
   ASSIGN_OR_RETURN(config::TokenSet tokens, config::TokenSet::Read(path));
   RETURN_IF_ERROR(change(tokens));
   struct stat before {};

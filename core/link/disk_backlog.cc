@@ -17,6 +17,9 @@ constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
 constexpr std::size_t kBatchFrames = 256;
 // Fresh frames wait behind so many stored ones at most.
 constexpr std::size_t kMostAhead = 128;
+// What is too old is dropped at a pace of its own, faster than any panel makes frames: at the pace of
+// sending, younger frames would grow too old meanwhile.
+constexpr int kMostDroppedInATick = 1000;
 constexpr std::int64_t kLogIntervalNs = 60'000'000'000;
 
 // All but the boot id, which is new at each start.
@@ -54,7 +57,8 @@ DiskBacklog::DiskBacklog(DiskBacklogOptions options, const v1::Hello& hello, est
       tick_ns_(progress_ns_),
       retry_ns_(progress_ns_),
       sync_ns_(progress_ns_),
-      log_ns_(progress_ns_) {}
+      log_ns_(progress_ns_),
+      expired_log_ns_(progress_ns_) {}
 
 void DiskBacklog::Tick(bool connected) {
   const std::int64_t now_ns = clock_.SteadyNs();
@@ -68,6 +72,7 @@ void DiskBacklog::Tick(bool connected) {
   }
   tick_ns_ = now_ns;
   if (now_ns - sync_ns_ >= kSyncNs) Sync(now_ns);
+  SayExpired(now_ns);
   Publish();
 }
 
@@ -184,27 +189,34 @@ void DiskBacklog::Resend(std::int64_t now_ns) {
   // A tick that comes late makes no burst.
   allowance_ = std::min(allowance_ + options_.resend_hz * elapsed_s, 0.05 * options_.resend_hz + 1);
   if (journal_ == nullptr || (!own_.healthy && now_ns < retry_ns_ && pending_.empty())) return;
-  while (allowance_ >= 1 && spool_.waiting_frames() < kMostAhead && ResendOne(now_ns)) --allowance_;
+  for (int dropped = 0; dropped < kMostDroppedInATick && spool_.waiting_frames() < kMostAhead;) {
+    const Resent resent = ResendOne(now_ns);
+    if (resent == Resent::kNothing) return;
+    if (resent == Resent::kSent) --allowance_;
+    if (resent == Resent::kDropped) ++dropped;
+  }
 }
 
-bool DiskBacklog::ResendOne(std::int64_t now_ns) {
+DiskBacklog::Resent DiskBacklog::ResendOne(std::int64_t now_ns) {
   if (!pending_.empty()) {
-    if (!spool_.MoveIn(pending_.front(), false)) return false;
+    if (allowance_ < 1 || !spool_.MoveIn(pending_.front(), false)) return Resent::kNothing;
     pending_.pop_front();
-    return true;
+    return Resent::kSent;
   }
-  if (!next_ && !ReadNext(now_ns)) return false;
-  if (!next_) return true;
+  if (!next_ && !ReadNext(now_ns)) return Resent::kNothing;
+  if (!next_) return Resent::kDropped;
   const auto tuples = static_cast<std::uint32_t>(next_->subjects.size());
+  Resent resent = Resent::kSent;
   if (runtime::ElapsedNs(slot_.EndNs(next_->epoch), clock_.UnixNs()) >= max_age_ns_) {
     under_way_.push_back({UnderWay::Fate::kExpired, tuples});
-  } else if (spool_.MoveIn(*next_, true)) {
+    resent = Resent::kDropped;
+  } else if (allowance_ >= 1 && spool_.MoveIn(*next_, true)) {
     under_way_.push_back({UnderWay::Fate::kInSpool, tuples});
   } else {
-    return false;
+    return Resent::kNothing;
   }
   next_.reset();
-  return true;
+  return resent;
 }
 
 bool DiskBacklog::ReadNext(std::int64_t now_ns) {
@@ -234,6 +246,19 @@ void DiskBacklog::Sync(std::int64_t now_ns) {
   sync_ns_ = now_ns;
   if (journal_ == nullptr) return;
   if (absl::Status status = journal_->Sync(); !status.ok()) Failed(status, now_ns);
+}
+
+void DiskBacklog::SayExpired(std::int64_t now_ns) {
+  const std::uint64_t unsaid = own_.expired_frames - said_expired_;
+  if (unsaid == 0) expired_log_ns_ = std::max(expired_log_ns_, now_ns + kSyncNs);
+  if (unsaid == 0 || now_ns < expired_log_ns_) return;
+  said_expired_ = own_.expired_frames;
+  expired_log_ns_ = now_ns + kLogIntervalNs;
+  runtime::LogWarning(
+      "spool: {} on the disk became older than the aggregator's site admits, and {} dropped: max_age_s of "
+      "the "
+      "site says how old a frame may be",
+      runtime::Counted(unsaid, "frame"), unsaid == 1 ? "was" : "were");
 }
 
 void DiskBacklog::Failed(const absl::Status& status, std::int64_t now_ns) {

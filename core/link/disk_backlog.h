@@ -89,12 +89,15 @@ class DiskBacklog {
   void Spill(std::int64_t now_ns);
   void Store(std::int64_t now_ns);
   void Resend(std::int64_t now_ns);
-  // False if there is no more, or the spool takes no more.
-  bool ResendOne(std::int64_t now_ns);
+  enum class Resent : std::uint8_t { kSent, kDropped, kNothing };
+  // kNothing: there is no more, or it must wait.
+  Resent ResendOne(std::int64_t now_ns);
   // Reads the next record into next_; false if there is none.
   bool ReadNext(std::int64_t now_ns);
   bool Decode(const Record& record, estimate::TupleFrame& frame);
   void Sync(std::int64_t now_ns);
+  // One line for many frames that had become too old.
+  void SayExpired(std::int64_t now_ns);
   // Counts and logs a fault of the disk.
   void Failed(const absl::Status& status, std::int64_t now_ns);
   void Publish();
@@ -116,7 +119,8 @@ class DiskBacklog {
   std::uint64_t told_frames_ = 0;             // dropped by the disk, as the spool knows
   std::uint64_t told_tuples_ = 0;
   std::uint64_t expired_tuples_ = 0;
-  double allowance_ = 0;  // frames that may be sent again now
+  std::uint64_t said_expired_ = 0;  // frames, in the log
+  double allowance_ = 0;            // frames that may be sent again now
   bool connected_ = false;
   std::uint64_t acknowledged_ = 0;
   std::int64_t progress_ns_;  // when the aggregator last acknowledged something, or nothing waited
@@ -124,6 +128,7 @@ class DiskBacklog {
   std::int64_t retry_ns_;
   std::int64_t sync_ns_;
   std::int64_t log_ns_;
+  std::int64_t expired_log_ns_;
   v1::Frame wire_;  // reused
 
   mutable runtime::Mutex mutex_;

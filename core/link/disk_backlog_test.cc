@@ -187,6 +187,21 @@ TEST_F(DiskBacklogTest, DropsAndCountsFramesThatTheSiteWouldRefuse) {
   process.ExpectBalance();
 }
 
+// An outage of five times the age that the site admits: what is young enough when it ends arrives.
+TEST_F(DiskBacklogTest, WhatIsTooOldDoesNotHoldUpWhatIsYoung) {
+  const auto epoch_now = static_cast<estimate::Epoch>(kStartNs / estimate::SlotLength().ns());
+  BacklogProcess process(disk_, clock_, {1000, 1 << 20}, 200);  // twice the rate of the frames
+  process.backlog_.Admit(2'000 * kMs);
+  for (int tick = 0; tick < 1000; ++tick) {
+    process.Offer(epoch_now + static_cast<estimate::Epoch>(20 * tick));  // 10 ms apart
+    process.Tick(false, arrived_);
+  }
+  RunIdle(process, true, 300);
+  EXPECT_GT(arrived_.size(), 90u) << "at twice the pace at which they grow old";
+  EXPECT_EQ(arrived_.size() + process.backlog_.counters().expired_frames, 1000u);
+  process.ExpectBalance();
+}
+
 TEST_F(DiskBacklogTest, GoesOnFromMemoryWhileTheDiskIsFull) {
   BacklogProcess process(disk_, clock_, {100, 1 << 20});
   disk_.FailWrites(absl::ResourceExhaustedError("disk: cannot write: No space left on device"));

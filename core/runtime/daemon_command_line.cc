@@ -1,8 +1,13 @@
 #include "core/runtime/daemon_command_line.h"
 
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "core/runtime/command_line.h"
+#include "core/runtime/printable.h"
 
 namespace tributary::runtime {
 
@@ -17,6 +22,18 @@ std::optional<int> ParseDaemonCommandLine(const DaemonProgram& program, int argc
   }
   app.footer(program.examples);
   return ParseCommandLine(app, program.version, argc, argv);
+}
+
+std::string NoFaultFound(const std::string& config) {
+  constexpr const char* kServiceUser = "tributary";
+  std::string text = fmt::format("{}: no fault found\n", Printable(config));
+  if (geteuid() == 0 && getpwnam(kServiceUser) != nullptr) {
+    text += fmt::format(
+        "Checked as root, who may read and write what the service may not: repeat this behind `runuser -u {} "
+        "--`\n",
+        kServiceUser);
+  }
+  return text;
 }
 
 }  // namespace tributary::runtime

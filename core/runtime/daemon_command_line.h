@@ -25,4 +25,8 @@ struct DaemonArguments {
 std::optional<int> ParseDaemonCommandLine(const DaemonProgram& program, int argc, const char* const* argv,
                                           DaemonArguments& arguments);
 
+// What --check says of a configuration without a fault. As root, on a machine with the service's user, also
+// that root has other permissions.
+std::string NoFaultFound(const std::string& config);
+
 }  // namespace tributary::runtime

@@ -97,6 +97,17 @@ def delegate_faults(source, usr):
     return faults
 
 
+def link_faults(usr):
+    """What an installed page links to is installed."""
+    root = usr / "share/doc/tributary"
+    faults = []
+    for page in sorted(root.rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                faults.append(f"{page.relative_to(root)} links to {target}, which is not installed")
+    return faults if (root / "README.md").exists() else ["tributary-doc has no README.md"]
+
+
 def second_install_faults(build, usr):
     """An operator's configuration survives an installation over it."""
     path = usr / "etc/tributary/node.toml"
@@ -119,7 +130,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tributary-installed-") as scratch:
         usr = pathlib.Path(scratch) / "usr"
         install(build, usr)
-        faults = (manual_faults(usr) + configuration_faults(usr) + unit_faults(usr) + completion_faults(usr)
+        faults = (manual_faults(usr) + configuration_faults(usr) + unit_faults(usr) + completion_faults(usr) + link_faults(usr)
                   + delegate_faults(source, usr) + second_install_faults(build, usr) + version_faults(source))
         print(f"{sum(path.is_file() for path in usr.rglob('*'))} files installed")
     for fault in faults:

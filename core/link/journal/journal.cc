@@ -60,18 +60,20 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(std::unique_ptr<JournalFo
 absl::Status Journal::Recover(std::vector<std::string>& notes) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, folder_->List());
   std::vector<std::uint64_t> numbers;
-  std::uint64_t foreign = 0;
+  std::vector<std::string> foreign;
   for (const std::string& name : names) {
     if (const std::optional<std::uint64_t> number = SegmentNumber(name)) {
       numbers.push_back(*number);
     } else if (name != kLock) {
-      ++foreign;
+      foreign.push_back(name);
     }
   }
-  if (foreign > 0) {
-    notes.push_back(fmt::format("{}: {} not segments of a spool; they stay", folder_->path(),
-                                foreign == 1 ? "1 file is" : fmt::format("{} files are", foreign)));
-    counters_.set_aside_files += foreign;
+  if (!foreign.empty()) {
+    const std::string others =
+        foreign.size() == 1 ? "" : fmt::format(", and {} others are not either", foreign.size() - 1);
+    notes.push_back(fmt::format("{}/{} is not a segment of a spool{}: move what is not the spool's away",
+                                folder_->path(), foreign.front(), others));
+    counters_.set_aside_files += foreign.size();
   }
   std::ranges::sort(numbers);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -93,7 +95,14 @@ absl::Status Journal::RecoverSegment(std::uint64_t first, std::optional<std::uin
   const bool ours = content.state == SegmentState::kSound || content.state == SegmentState::kTorn;
   if (!ours) {
     ++counters_.set_aside_files;
-    notes.push_back(fmt::format("{}/{} {}", folder_->path(), name, WhyAside(content)));
+    std::string why = WhyAside(content);
+    // A header that is damaged hides records, which the next segment's number tells.
+    if (content.state == SegmentState::kNoHeader && following && bytes.ok() &&
+        *following - first <= bytes->size()) {
+      counters_.damaged_records += *following - first;
+      why += fmt::format("; {} lost", *following - first);
+    }
+    notes.push_back(fmt::format("{}/{} {}", folder_->path(), name, why));
     // Later records get numbers behind all that this file can contain.
     next_record_ = std::max(next_record_, first + kMostSegmentBytes);
     return absl::OkStatus();

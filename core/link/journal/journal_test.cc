@@ -176,9 +176,20 @@ TEST_F(JournalTest, SetsAsideWhatIsNotItsOwn) {
   const auto before = disk_.files().size();
   Open();
   EXPECT_EQ(journal_->counters().set_aside_files, 2u);
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("1 file is not"), HasSubstr("version 9")));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("notes.txt is not a segment"), HasSubstr("version 9")));
   EXPECT_THAT(ReadAll(), ElementsAre(3));
   EXPECT_EQ(disk_.files().size(), before);
+}
+
+TEST_F(JournalTest, CountsTheRecordsBehindADamagedHeader) {
+  AppendAll(0, 7);
+  File(0).bytes[3] ^= 1;
+  Open();
+  EXPECT_THAT(ReadAll(), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(journal_->counters().set_aside_files, 1u);
+  EXPECT_EQ(journal_->counters().damaged_records, 3u);
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("3 lost")));
+  ExpectBalance();
 }
 
 TEST_F(JournalTest, KeepsTheFramesOfAnotherConfigurationForIt) {
