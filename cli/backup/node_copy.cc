@@ -225,6 +225,7 @@ class NodeRestore {
   absl::StatusOr<CopiedNode> Run() {
     RETURN_IF_ERROR(ReadSums());
     ASSIGN_OR_RETURN(const node::NodeConfig config, ReadConfig(config_path_));
+    RETURN_IF_ERROR(CheckNode(config.node));
     RETURN_IF_ERROR(FindPlaces(config));
     std::unique_ptr<link::JournalFolder> spool;
     if (config.disk) {
@@ -293,6 +294,19 @@ class NodeRestore {
       sums_[name] = sum;
     }
     return absl::OkStatus();
+  }
+
+  // Another node would set the frames aside, and has a certificate of its own.
+  absl::Status CheckNode(const std::string& name) {
+    if (!sums_.contains(std::string(kConfig))) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const config::ConfigFile kept,
+                     config::ConfigFile::Read(fmt::format("{}/{}", from_, kConfig)));
+    std::string owner;
+    kept.Root().Read("node", owner);
+    if (owner == name) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        fmt::format("{}: is a backup of the node \"{}\", and {} is of \"{}\"", from_,
+                    runtime::Printable(owner), config_path_, name));
   }
 
   absl::Status FindPlaces(const node::NodeConfig& config) {

@@ -144,6 +144,17 @@ TEST_F(NodeCopyTest, RestoreReplacesNothing) {
   EXPECT_TRUE(absl::IsAlreadyExists(Restore("other").status()));
 }
 
+TEST_F(NodeCopyTest, ABackupOfAnotherNodeIsRefused) {
+  ASSERT_TRUE(BackUp().ok());
+  Configure("other");
+  Write("other.toml", "node = \"west\"" + Text("other.toml").substr(std::string("node = \"south\"").size()));
+  std::filesystem::create_directory(At("other"));
+  const auto restored = Restore("other");
+  EXPECT_TRUE(absl::IsFailedPrecondition(restored.status())) << restored.status();
+  EXPECT_THAT(std::string(restored.status().message()), HasSubstr("of the node \"south\""));
+  EXPECT_TRUE(std::filesystem::is_empty(At("other")));
+}
+
 TEST_F(NodeCopyTest, RestoreWaitsForTheNodeToStop) {
   Append(*OpenSpool("node"), 30);
   ASSERT_TRUE(BackUp().ok());

