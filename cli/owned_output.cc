@@ -12,6 +12,14 @@
 #include "core/status/macros.h"
 
 namespace tributary::cli {
+namespace {
+
+absl::Status GiveTo(const struct stat& owner, const std::string& path) {
+  if (lchown(path.c_str(), owner.st_uid, owner.st_gid) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
 
 absl::Status WriteForFolderOwner(const std::string& path, std::string_view content, mode_t mode) {
   RETURN_IF_ERROR(WriteOutput(path, content, mode));
@@ -22,8 +30,7 @@ absl::Status GiveToFolderOwner(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   struct stat folder {};
   if (geteuid() != 0 || stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return absl::OkStatus();
-  if (lchown(path.c_str(), folder.st_uid, folder.st_gid) == 0) return absl::OkStatus();
-  return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
+  return GiveTo(folder, path);
 }
 
 absl::Status GiveTreeToFolderOwner(const std::string& folder) {
@@ -31,14 +38,15 @@ absl::Status GiveTreeToFolderOwner(const std::string& folder) {
   if (geteuid() != 0) return absl::OkStatus();
   fs::path top = fs::absolute(folder).lexically_normal();
   if (!top.has_filename()) top = top.parent_path();
-  RETURN_IF_ERROR(GiveToFolderOwner(top.string()));
-  // Each belongs to the owner of the folder above it, which is given away first.
+  struct stat owner {};
+  if (stat(top.parent_path().c_str(), &owner) != 0) return absl::OkStatus();
+  // The folder itself last: until then nobody else can put anything into it.
   std::error_code error;
   for (fs::recursive_directory_iterator each(top, error), end; !error && each != end; each.increment(error)) {
-    RETURN_IF_ERROR(GiveToFolderOwner(each->path().string()));
+    RETURN_IF_ERROR(GiveTo(owner, each->path().string()));
   }
-  return error ? absl::PermissionDeniedError(fmt::format("{}: {}", top.string(), error.message()))
-               : absl::OkStatus();
+  if (error) return absl::PermissionDeniedError(fmt::format("{}: {}", top.string(), error.message()));
+  return GiveTo(owner, top.string());
 }
 
 }  // namespace tributary::cli

@@ -60,6 +60,8 @@ TEST_F(TokenFileTest, BelongsToTheOwnerOfItsFolderWhoeverMakesIt) {
   struct stat facts {};
   ASSERT_EQ(stat(path.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, 12'345u) << "or the aggregator could not read it";
+  ASSERT_EQ(stat((path + ".lock").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, 12'345u) << "or nobody but root could change it again";
   std::filesystem::remove_all(folder);
 }
 

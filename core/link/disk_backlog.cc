@@ -255,9 +255,8 @@ void DiskBacklog::SayExpired(std::int64_t now_ns) {
   said_expired_ = own_.expired_frames;
   expired_log_ns_ = now_ns + kLogIntervalNs;
   runtime::LogWarning(
-      "spool: {} on the disk became older than the aggregator's site admits, and {} dropped: max_age_s of "
-      "the "
-      "site says how old a frame may be",
+      "spool: {} on the disk became older than the aggregator's site admits, and {} dropped: max_age_s "
+      "of the site says how old a frame may be",
       runtime::Counted(unsaid, "frame"), unsaid == 1 ? "was" : "were");
 }
 
