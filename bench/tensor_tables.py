@@ -12,7 +12,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests/graph"), str(ROOT / "bench")]
@@ -20,36 +19,22 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[threads] = "1"
 
 import graph_inference  # noqa: E402
+import learning_tables  # noqa: E402
 import networks  # noqa: E402  (it ends with 77 without python3-onnx)
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
+from page_tables import percent, table  # noqa: E402
 
 LANES = (8, 16, 32)
 CLOCKS_MHZ = (50, 100, 150, 200)
-STATED_MHZ = 100  # of [SSL], table 7.1, too
+STATED_MHZ = learning_tables.STATED_MHZ
 ROUNDS = 25
-OPERATION_ROUNDS = 25
 CALIBRATION, EXAMPLES = 32, 16
 HEADROOM = 2  # of int16 and int32 over the largest value of the calibration: they have bits to spare
 SHAPES = {"digits": ("MNIST", networks.digits, (1, 28)),
           "resnet20": ("CIFAR-10", networks.resnet20, (3, 32)),
           "mobilenetv2": ("MobileNetV2", networks.mobilenetv2, (3, 32))}
-# [SSL], table 7.1, in µs: Python on the board; cycles of its modules.
-SSL_PYTHON_US = {"blur": 1038.1, "rotation": 1316.8, "crop": 608.833, "convolution": 132.8}
-SSL_CYCLES = {"blur": 838, "rotation": 787, "crop": 787, "convolution": 838}
-SSL_WRITE_US, SSL_READ_US, SSL_SLOWER = 2567.6, 2430.4, 1.75
-# docs/fpga/augmentation.md and docs/fpga/convolution.md: counted by the benches of the RTL.
-OUR_CHAIN_CYCLES, OUR_ALONE_CYCLES, LOOPBACK_WORDS_PER_CYCLE = 784, 3232, 0.96
-
-
-def table(headings, rows):
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
-
-
-def percent(share, digits=1):
-    return f"{100 * share:.{digits}f} %"
 
 
 class Shape:
@@ -233,43 +218,6 @@ def precisions(shape):
             for name, found in results.items()}
 
 
-def operations(binaries):
-    """µs per 28×28 image on this processor, by operation: ours and PyTorch's, alternating."""
-    server = subprocess.Popen([binaries / "image_operations_bench", "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ours(name, images):
-        print(name, images, file=server.stdin, flush=True)
-        return float(server.stdout.readline())
-
-    eager = {}
-    torch = graph_inference.torch
-    if torch is not None:
-        torch.set_num_threads(1)
-        functional, image, weights = torch.nn.functional, torch.rand(1, 1, 28, 28), torch.rand(1, 1, 3, 3)
-        turn = torch.tensor([[[0.966, -0.259, 0.0], [0.259, 0.966, 0.0]]])
-
-        def rotation():
-            return functional.grid_sample(image, functional.affine_grid(turn, (1, 1, 28, 28), align_corners=False), mode="nearest",
-                                          align_corners=False)
-
-        eager = {"blur": lambda: functional.conv2d(image, weights, padding=1), "rotation": rotation,
-                 "crop": lambda: functional.interpolate(image[:, :, 4:24, 4:24], (28, 28), mode="bilinear", align_corners=False),
-                 "convolution": lambda: functional.conv2d(image, weights)}
-    result = {}
-    for name in SSL_PYTHON_US:
-        mine, theirs = [], []
-        for _ in range(OPERATION_ROUNDS):
-            mine.append(ours(name, 500))
-            if name in eager:
-                begin = time.perf_counter()
-                for _ in range(100):
-                    eager[name]()
-                theirs.append((time.perf_counter() - begin) * 1e4)
-        result[name] = statistics.median(mine), statistics.median(theirs) if theirs else None
-    server.stdin.close()
-    return result
-
-
 def processor_name():
     for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
@@ -299,12 +247,6 @@ def precision_rows(shapes):
     errors = [precisions(shape) for shape in shapes]
     for name in errors[0]:
         yield [name] + [f"{error[name][0]:.1e} ({percent(error[name][1], 0)})" for error in errors]
-
-
-def learning_rows(binaries):
-    for name, (mine, eager) in operations(binaries).items():
-        yield [name, f"{SSL_PYTHON_US[name]:,.1f}", f"{SSL_CYCLES[name]} cycles = {SSL_CYCLES[name] / STATED_MHZ:.2f}", f"{mine:.2f}",
-               "not installed" if eager is None else f"{eager:.1f}"]
 
 
 PAGE = """# Figures of the tensor unit
@@ -351,34 +293,8 @@ twice the largest value of the calibration, and one for each channel of the weig
 
 {precision}
 
-## Learning: operations on images
-
-µs for one image of 28 × 28 (table 7.1 of [[SSL]](references.md)). Its board figures are Torch on a Kria board and cycles of a simulation at {clock} MHz. "Golden model" and PyTorch were measured on this processor, alternating; both are one image at a time on one thread.
-PyTorch has no torchvision here: its rotation is a grid sample, its blur a convolution.
-
 {learning}
-
-All four operations are stages of one pipeline in our RTL ([augmentation](fpga/augmentation.md)), so each has no time of its own in a stream:
-
-{chain}
-
-[SSL] states that its accelerated pipeline would take 1.75 times as long as Torch on its board, transfers counted. Ours are cycles at a stated clock, not a measured board: they count the words of one image in and one out at 64 bits and {words} words
-a cycle, as the loopback kernel reaches them, and not the host's call.
-Products of forward and backward passes do not run on the unit: it has no bfloat16.
 """
-
-
-def chain_table():
-    torch_us = sum(SSL_PYTHON_US.values())
-    words = 2 * 28 * 28 / 8 / LOOPBACK_WORDS_PER_CYCLE
-    alone = OUR_ALONE_CYCLES + words
-    slow = SSL_SLOWER * torch_us
-    rows = [["[SSL], accelerated, with transfers", "–", f"{slow:,.0f}", "1"],
-            ["[SSL], Torch on the board", "–", f"{torch_us:,.0f}", f"{SSL_SLOWER}"],
-            ["ours, one image alone, with transfers", f"{alone:,.0f}", f"{alone / STATED_MHZ:.1f}", f"{slow * STATED_MHZ / alone:,.0f}"],
-            ["ours, in a stream: transfers lie beneath", f"{OUR_CHAIN_CYCLES}", f"{OUR_CHAIN_CYCLES / STATED_MHZ:.2f}",
-             f"{slow * STATED_MHZ / OUR_CHAIN_CYCLES:,.0f}"]]
-    return table(["four operations on an image", "cycles", f"µs at {STATED_MHZ} MHz", "times as fast as row one"], rows)
 
 
 def main():
@@ -399,15 +315,14 @@ def main():
             "processors": table(["network", "products", "this processor, float32", "this processor, int8", "PyTorch eager, float32", "the board's processor",
                                  "board + unit, 16 lanes"], network_rows(shapes, binaries)),
             "precision": table(["precision"] + [shape.title for shape in shapes], precision_rows(shapes)),
-            "learning": table(["operation", "[SSL]: Torch on the board", "[SSL]: module", "golden model, this processor", "PyTorch eager, this processor"],
-                              learning_rows(binaries)),
+            "learning": learning_tables.section(binaries),
         }
     torch = graph_inference.torch
     conditions = (f"{processor_name()}, {os.cpu_count()} cores seen, one thread, shared with other work (load {load:.1f} before, {os.getloadavg()[0]:.1f} after). "
                   f"Sides alternate within each of {ROUNDS} rounds of {graph_inference.IMAGES} images; times are medians, ratios medians of the rounds' ratios. "
                   f"PyTorch {torch.__version__ if torch else 'is not installed'}. One seed of the weights.")
-    page.write_text(PAGE.format(conditions=conditions, chain=chain_table(), clock=STATED_MHZ, examples=EXAMPLES,
-                                words=LOOPBACK_WORDS_PER_CYCLE, **filled), encoding="utf-8")
+    page.write_text(PAGE.format(conditions=conditions, clock=STATED_MHZ, examples=EXAMPLES,
+                                **filled), encoding="utf-8")
     print(json.dumps({"bench": "tensor_tables", "page": str(page)}))
 
 

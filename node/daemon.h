@@ -18,6 +18,7 @@
 #include "node/certificate_renewal.h"
 #include "node/config.h"
 #include "node/learner/learner.h"
+#include "node/learner/training_board.h"
 #include "node/panel/board_fusion.h"
 #include "node/panel/panel.h"
 #include "node/prepare.h"
@@ -71,7 +72,7 @@ class Daemon {
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenRetraining(const PreparedNode& prepared);
   void OpenRenewal();
-  void OpenLearner(PreparedNode& prepared);
+  absl::Status OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
   // Why the node cannot do what it is asked to.
   std::vector<std::string> Problems() const;
@@ -92,8 +93,9 @@ class Daemon {
   std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<panel::Panel>> panels_;
   std::map<std::string, std::unique_ptr<retraining::BeaconRetrainer>> retrainers_;  // by panel
-  std::unique_ptr<learner::Learner> learner_;  // none without [federation]
-  http::HttpServer http_;                      // last: its handlers read everything above
+  std::unique_ptr<learner::TrainingBoard> training_board_;  // none: the processor trains
+  std::unique_ptr<learner::Learner> learner_;               // none without [federation]
+  http::HttpServer http_;                                   // last: its handlers read everything above
 };
 
 }  // namespace tributary::node

@@ -160,6 +160,11 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
     return Take(file, "federation.positioning.features", learner::LoadPoints(*federation.positioning),
                 node.points);
   }
+  if (federation.board) {
+    if (const absl::Status status = accelerator::CheckEncoderBoard(*federation.board); !status.ok()) {
+      file.Fault("federation.xclbin", std::string(status.message()));
+    }
+  }
   absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
   if (!images.ok()) {
     file.Fault("federation",

@@ -188,7 +188,7 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
                   {"none", nn::EncoderNorm::kNone}},
                  "Normalisation in the encoder");
   command.Flag("--quantised", options.encoder.quantised,
-               "12-bit weights and 8-bit activations, as the hardware computes; without norm");
+               "8-bit weights and activations, as the tensor unit computes; without norm");
   command
       .Value("--channels", "N,N,…", "Channels of each stage", absl::StrJoin(options.encoder.channels, ","),
              [&options](const std::string& text) { return ReadChannels(text, options.encoder.channels); })

@@ -54,7 +54,17 @@ class Graph {
                        std::span<const float> values) {
     return Initialise(name, onnx::TensorProto::FLOAT, shape, values);
   }
-  std::string Scalar(const std::string& name, float value) { return Constant(name, {}, {&value, 1}); }
+  std::string Constant(const std::string& name, const std::vector<std::uint64_t>& shape,
+                       std::span<const std::int8_t> values) {
+    return Initialise(name, onnx::TensorProto::INT8, shape, values);
+  }
+  std::string Scalar(const std::string& name, float value) {
+    return Constant(name, {}, std::span<const float>(&value, 1));
+  }
+  std::string Zero(const std::string& name, onnx::TensorProto::DataType byte) {
+    const char zero = 0;
+    return Initialise<char>(name, byte, {}, {&zero, 1});
+  }
   std::string Shape(const std::string& name, const Integers& values) {
     return Initialise<std::int64_t>(name, onnx::TensorProto::INT64, {values.size()}, values);
   }
@@ -94,10 +104,8 @@ class Exporter {
 
   // Returns the name of the result: features, or logits if there are classes.
   std::string Export(std::size_t classes) {
-    onnx::AttributeProto to = Attribute("to", onnx::AttributeProto::INT);
-    to.set_i(onnx::TensorProto::FLOAT);
-    std::string x = graph_.Add("Cast", "pixels", {"images"}, {to});
-    x = graph_.Add("Mul", "scaled", {x, graph_.Scalar("pixel_unit", nn::kPixelUnit)});
+    graph_.Scalar("pixel_unit", nn::kPixelUnit);
+    std::string x = Pixels();
     std::size_t side = options_.side;
     for (std::size_t stage = 1; stage <= options_.channels.size(); ++stage, side /= 2) {
       x = Convolve(stage, x);
@@ -124,14 +132,33 @@ class Exporter {
     return graph_.Constant(name, shape, layout_.Range(name).Of(parameters_));
   }
 
+  // The images as they are learned from. A quantised encoder is in QDQ form: its bytes stay bytes.
+  std::string Pixels() {
+    if (options_.quantised) {
+      graph_.Scalar("kernel_unit", nn::kKernelUnit);
+      graph_.Zero("pixel_zero", onnx::TensorProto::UINT8);
+      graph_.Zero("kernel_zero", onnx::TensorProto::INT8);
+      return graph_.Add("DequantizeLinear", "scaled", {"images", "pixel_unit", "pixel_zero"});
+    }
+    onnx::AttributeProto to = Attribute("to", onnx::AttributeProto::INT);
+    to.set_i(onnx::TensorProto::FLOAT);
+    return graph_.Add("Mul", "scaled", {graph_.Add("Cast", "pixels", {"images"}, {to}), "pixel_unit"});
+  }
+
+  std::string Weights(const std::string& name, const std::vector<std::uint64_t>& shape) {
+    const std::span<const float> trained = layout_.Range(name).Of(parameters_);
+    if (!options_.quantised) return graph_.Constant(name, shape, trained);
+    std::vector<std::int8_t> words(trained.size());
+    nn::QuantiseKernels(trained, shape[1], words);
+    graph_.Constant(name, shape, std::span<const std::int8_t>(words));
+    return graph_.Add("DequantizeLinear", name + "_reals", {name, "kernel_unit", "kernel_zero"});
+  }
+
   std::string Convolve(std::size_t stage, const std::string& x) {
     const std::string name = fmt::format("encoder.conv{}.weight", stage);
     const std::uint64_t inputs = stage == 1 ? options_.input_channels : options_.channels[stage - 2];
     const std::vector<std::uint64_t> shape = {options_.channels[stage - 1], inputs, 3, 3};
-    const std::span<const float> trained = layout_.Range(name).Of(parameters_);
-    std::vector<float> weights(trained.begin(), trained.end());
-    if (options_.quantised) nn::QuantiseKernels(trained, inputs, weights);
-    return graph_.Add("Conv", fmt::format("conv{}", stage), {x, graph_.Constant(name, shape, weights)},
+    return graph_.Add("Conv", fmt::format("conv{}", stage), {x, Weights(name, shape)},
                       {IntegersAttribute("kernel_shape", {3, 3}), IntegersAttribute("pads", {1, 1, 1, 1})});
   }
 
@@ -162,14 +189,14 @@ class Exporter {
   std::string Activate(std::size_t stage, const std::string& x) {
     const std::string name = fmt::format("activation{}", stage);
     if (options_.activation == nn::EncoderActivation::kRelu) return graph_.Add("Relu", name, {x});
-    const std::string clipped = graph_.Add(
+    if (options_.quantised) {  // rounds and clips as the encoder does
+      const std::string bytes =
+          graph_.Add("QuantizeLinear", name + "_bytes", {x, "pixel_unit", "pixel_zero"});
+      return graph_.Add("DequantizeLinear", name, {bytes, "pixel_unit", "pixel_zero"});
+    }
+    return graph_.Add(
         "Clip", name,
         {x, graph_.Scalar(name + "_floor", 0.0f), graph_.Scalar(name + "_ceiling", nn::kHardClipCeiling)});
-    if (!options_.quantised) return clipped;
-    const std::string steps = graph_.Add("Mul", name + "_steps",
-                                         {clipped, graph_.Scalar(name + "_per_step", 1.0f / nn::kPixelUnit)});
-    const std::string whole = graph_.Add("Floor", name + "_whole", {steps});
-    return graph_.Add("Mul", name + "_rounded", {whole, graph_.Scalar(name + "_step", nn::kPixelUnit)});
   }
 
   // The means of areas as one product with a constant matrix [side² × grid²], because the areas are of

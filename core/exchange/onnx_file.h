@@ -15,9 +15,9 @@ namespace tributary::exchange {
 // Bytes of an onnx.ModelProto (operator set 13) that computes the features as SelfSupervisedTrainer::Features
 // does, in float32: input "images", uint8 [N × 1 × side × side]; output "features", float32
 // [N × feature_count()]. Projector and predictor are left out: they serve training only. A quantised encoder
-// is exported with its weights rounded and its activations floored. `metadata` (model_description.h) becomes
-// the model's metadata_props, beside ONNX's own keys for images, and its doc strings. Errors: those of
-// SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
+// is exported in QDQ form: graphs of that form run on the tensor unit. `metadata` (model_description.h)
+// becomes the model's metadata_props, beside ONNX's own keys for images, and its doc strings. Errors: those
+// of SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
 absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
                                        const parameters::ModelMetadata& metadata);
 

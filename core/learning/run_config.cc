@@ -240,7 +240,7 @@ nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, bool classi
                "features: channels × grid × grid; for a side of 28 at most 14 with one stage, 7 with two, 3 "
                "with three, 1 with four");
   section.Read("quantised", encoder.quantised,
-               "12-bit weights and 8-bit activations, as the convolution block; norm = \"none\"");
+               "8-bit weights and activations, as the tensor unit; norm = \"none\"");
   if (encoder.quantised) {
     encoder.activation = nn::EncoderActivation::kHardClip;
     encoder.norm = nn::EncoderNorm::kNone;

@@ -202,8 +202,7 @@ class AugmentConvolveKernelTest : public KernelsTest {
   static constexpr std::size_t kChannels = 4;
   static constexpr int kShift = 7;
   static constexpr std::uint32_t kSeed = 0x155'1234;
-  // Bits of the configuration (fpga/rtl/kernel/augment_convolve_kernel.sv).
-  static constexpr std::uint32_t kAugment = 7, kConvolve = 8, kPad = 16, kTwoViews = 32, kSetSeed = 128;
+  using Bits = fpga::AugmentConfiguration;
 
   AugmentConvolveKernelTest() {
     for (fpga::Image& image : images_) {
@@ -259,7 +258,7 @@ TEST_F(AugmentConvolveKernelTest, GivesTwoAugmentedViewsOfEachImage) {
   }
   EXPECT_EQ(Run("augment_convolve_kernel",
                 {.frames = static_cast<std::uint32_t>(images_.size()),
-                 .configuration = kAugment | kTwoViews | kSetSeed,
+                 .configuration = Bits::kAugment | Bits::kTwoViews | Bits::kSetSeed,
                  .seed = kSeed},
                 input_, parameters_, expected.size()),
             expected);
@@ -271,12 +270,13 @@ TEST_F(AugmentConvolveKernelTest, ConvolvesWhatItAugmentsWithAndWithoutABorder) 
     Words expected;
     for (const fpga::Image& image : images_)
       AppendChannels(fpga::Augment(image, sequence.Next()), pad, expected);
-    EXPECT_EQ(Run("augment_convolve_kernel",
-                  {.frames = static_cast<std::uint32_t>(images_.size()),
-                   .configuration = kAugment | kConvolve | (pad ? kPad : 0) | kSetSeed,
-                   .seed = kSeed},
-                  input_, parameters_, expected.size()),
-              expected)
+    EXPECT_EQ(
+        Run("augment_convolve_kernel",
+            {.frames = static_cast<std::uint32_t>(images_.size()),
+             .configuration = Bits::kAugment | Bits::kConvolve | (pad ? Bits::kPad : 0) | Bits::kSetSeed,
+             .seed = kSeed},
+            input_, parameters_, expected.size()),
+        expected)
         << "pad " << pad;
   }
 }

@@ -73,6 +73,10 @@ AugmentationSequence::AugmentationSequence(std::uint32_t seed, Enable enable)
       rotation_(RotationLfsr(seed >> 9)),
       crop_(CropLfsr(seed >> 20)) {}
 
+std::uint32_t AugmentationSequence::seed() const {
+  return blur_.state() | rotation_.state() << 9 | crop_.state() << 20;
+}
+
 AugmentationChoice AugmentationSequence::Next() {
   AugmentationChoice choice;
   choice.blur = enable_.blur && blur_.value() == kBlurValue;

@@ -101,6 +101,14 @@ struct AugmentationChoice {
 };
 Image Augment(const Image& image, const AugmentationChoice& choice);
 
+// Bits of augment_convolve_kernel's configuration.
+struct AugmentConfiguration {
+  static constexpr std::uint32_t kAugment = 7;  // blur, rotation and crop
+  static constexpr std::uint32_t kConvolve = 8, kPad = 16;
+  static constexpr std::uint32_t kTwoViews = 32;
+  static constexpr std::uint32_t kSetSeed = 128;  // of the sequence, at the begin of the run
+};
+
 // The hardware's sequence of choices. Each image (each view, if an image is used several times) takes one
 // step of every register, switched on or not.
 class AugmentationSequence {
@@ -112,6 +120,9 @@ class AugmentationSequence {
   };
   // Seed bits: 8…0 blur, 19…9 rotation, 29…20 crop.
   AugmentationSequence(std::uint32_t seed, Enable enable);
+
+  // A sequence of this seed goes on as this one does from here.
+  std::uint32_t seed() const;
 
   AugmentationChoice Next();
 

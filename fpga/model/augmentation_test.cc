@@ -153,6 +153,14 @@ TEST(AugmentationSequenceTest, StepsEvenWhatIsSwitchedOff) {
   }
 }
 
+TEST(AugmentationSequenceTest, GoesOnFromItsSeed) {
+  AugmentationSequence whole(0x155'1234, {});
+  for (int image = 0; image < 100; ++image) {
+    AugmentationSequence rest(whole.seed(), {});
+    ASSERT_EQ(rest.Next(), whole.Next()) << image;
+  }
+}
+
 TEST(ConvolutionTest, PassesTheImageWithAKernelOfOne) {
   const Image image = Ramp();
   const std::vector<std::uint8_t> same =

@@ -59,6 +59,10 @@ absl::Status CheckFusion(const AcceleratorConfig& config) {
   return config.xrt.has_value() ? CheckXrt({kXrtFusionKernel}, *config.xrt) : absl::OkStatus();
 }
 
+absl::Status CheckEncoderBoard(const XrtOptions& options) {
+  return CheckXrt({kXrtViewsKernel, kXrtTensorKernel}, options);
+}
+
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network) {
   RETURN_IF_ERROR(CheckAccelerator(config, network));
   if (config.xrt.has_value()) return CreateXrtPositioning(network, config.max_batch, *config.xrt);

@@ -18,12 +18,13 @@
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/beacon_accelerator.h"
+#include "node/accelerator/encoder_board.h"
 
 namespace tributary::accelerator {
 
-// How a panel uses a board: the keys of [[panel]] beside accelerator = "xrt".
+// How a panel, or training, uses a board: the keys beside accelerator = "xrt".
 struct XrtOptions {
-  std::string xclbin;              // file with the positioning kernel
+  std::string xclbin;              // file with the kernel
   std::string xclbin_uuid;         // if not empty: the UUID that the file must have
   unsigned device = 0;             // index of the board
   std::size_t compute_units = 1;   // at least 1, to be used in turn; each belongs to one panel
@@ -67,6 +68,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::RangeGe
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::ModulationNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model);
 absl::Status CheckFusion(const AcceleratorConfig& config);
+absl::Status CheckEncoderBoard(const XrtOptions& options);
 
 // The positioning network on the processor's vector units. Same outputs as fpga::InferPositioning, bit for
 // bit, in the fixed-point formats. Chooses the instruction set. Owns all its buffers: Infer allocates
@@ -105,6 +107,7 @@ inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 inline constexpr std::string_view kXrtBeaconKernel = "beacon_kernel";
 inline constexpr std::string_view kXrtTensorKernel = "tensor_kernel";
+inline constexpr std::string_view kXrtViewsKernel = "augment_convolve_kernel";
 // Modulations: fpga::kModulationKernels.
 
 // Checks before a board is opened that the xclbin has one of the kernels; with fall_back_to_cpu, only those
@@ -142,5 +145,10 @@ Created CreateXrtGraph(const graph::GraphModel& model, std::size_t max_batch, co
 // The tensor unit of a board for sections of any number of graphs, of one thread. Errors: those of
 // XrtUnits::Open; Unimplemented in a build without XRT.
 absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenXrtTensorUnit(const XrtOptions& options);
+
+// What the board computes while this node trains an encoder: of views and tensor unit those whose kernel the
+// xclbin has. Errors: NotFound if it has neither; those of XrtUnits::Open; Unimplemented in a build without
+// XRT.
+absl::StatusOr<EncoderBoard> OpenXrtEncoderBoard(const XrtOptions& options);
 
 }  // namespace tributary::accelerator

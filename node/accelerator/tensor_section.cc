@@ -53,8 +53,18 @@ std::string TensorTarget::WhyNot(const graph::QuantisedLayer& layer, const graph
   return WhyNotOnTensorUnit(layer, input, output, size_);
 }
 
-absl::StatusOr<std::unique_ptr<graph::SectionRunner>> TensorTarget::Prepare(
-    graph::QuantisedSection section, std::uint64_t memory_bytes) const {
+absl::Status TensorSection::Reload(const graph::QuantisedSection& section) {
+  const std::uint64_t words = program_words_ + std::uint64_t{program_.input_words} + program_.output_words;
+  ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, words));
+  if (program.words.size() != program_words_ || program.input_words != program_.input_words ||
+      program.output_words != program_.output_words) {
+    return absl::InvalidArgumentError("the layers are not those that the program was made of");
+  }
+  return Load(std::move(program.words));
+}
+
+absl::StatusOr<std::unique_ptr<TensorSection>> TensorTarget::PrepareTensors(
+    const graph::QuantisedSection& section, std::uint64_t memory_bytes) const {
   const std::uint64_t left = memory_bytes > memory_.own_bytes ? memory_bytes - memory_.own_bytes : 0;
   const std::uint64_t bytes_per_word = 8 * memory_.copies;
   ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, left / bytes_per_word));

@@ -6,11 +6,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/graph/quantised/section_runner.h"
 #include "fpga/model/tensor_program.h"
+#include "node/accelerator/accelerator.h"
 #include "node/accelerator/tensor_compiler.h"
 
 namespace tributary::accelerator {
@@ -18,12 +21,21 @@ namespace tributary::accelerator {
 // Packs the tensors of each image for the unit, and unpacks what it gives.
 class TensorSection : public graph::SectionRunner {
  public:
-  TensorSection(TensorProgram program, const fpga::TensorUnitSize& size, std::uint64_t memory_bytes)
-      : program_(std::move(program)), size_(size), memory_bytes_(memory_bytes) {}
+  // `program_words`: of the program, which the subclass may have taken.
+  TensorSection(TensorProgram program, std::size_t program_words, const fpga::TensorUnitSize& size,
+                std::uint64_t memory_bytes)
+      : program_(std::move(program)),
+        program_words_(program_words),
+        size_(size),
+        memory_bytes_(memory_bytes) {}
 
   std::uint64_t memory_bytes() const final { return memory_bytes_; }
   graph::SectionCycles cycles() const final;
   std::uint64_t counted_cycles() const final { return counted_cycles_; }
+  // Other weights, biases and factors for the layers that it was made of. Errors: InvalidArgument for other
+  // layers or tensors; those of Load.
+  absl::Status Reload(const graph::QuantisedSection& section);
+
   // Errors: those of Execute.
   absl::Status Run(std::span<const graph::View> inputs, std::span<const graph::View> outputs) final;
 
@@ -34,10 +46,13 @@ class TensorSection : public graph::SectionRunner {
   const TensorProgram& program() const { return program_; }
 
  private:
+  // Replaces the program's words by as many others.
+  virtual absl::Status Load(std::vector<std::uint64_t> words) = 0;
   // Runs the program on all images; buffers as the program has them. The clock cycles of all of it.
   virtual absl::StatusOr<std::uint64_t> Execute(Fill fill, Take take) = 0;
 
-  const TensorProgram program_;
+  const TensorProgram program_;  // without its words
+  const std::size_t program_words_;
   const fpga::TensorUnitSize size_;
   const std::uint64_t memory_bytes_;
   std::uint64_t counted_cycles_ = 0;
@@ -49,7 +64,15 @@ class TensorTarget : public graph::SectionTarget {
   std::string WhyNot(const graph::QuantisedLayer& layer, const graph::QuantisedTensor& input,
                      const graph::QuantisedTensor& output) const final;
   absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Prepare(graph::QuantisedSection section,
-                                                                std::uint64_t memory_bytes) const final;
+                                                                std::uint64_t memory_bytes) const final {
+    return PrepareTensors(section, memory_bytes);
+  }
+  // The same, for who changes its weights.
+  absl::StatusOr<std::unique_ptr<TensorSection>> PrepareTensors(const graph::QuantisedSection& section,
+                                                                std::uint64_t memory_bytes) const;
+
+  // Counts of the device, if there is one.
+  virtual Accelerator::Counters counters() const { return {}; }
 
  protected:
   // The memory of a section beside the words of its program and buffers, and how many copies of these it has.
@@ -61,8 +84,8 @@ class TensorTarget : public graph::SectionTarget {
   const fpga::TensorUnitSize& size() const { return size_; }
 
  private:
-  virtual absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Ready(TensorProgram program,
-                                                                      std::uint64_t memory_bytes) const = 0;
+  virtual absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
+                                                               std::uint64_t memory_bytes) const = 0;
 
   const fpga::TensorUnitSize size_;
   const Memory memory_;

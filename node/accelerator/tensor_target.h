@@ -18,8 +18,8 @@ class TensorModelTarget final : public TensorTarget {
   std::string_view name() const override { return "tensor unit (model)"; }
 
  private:
-  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Ready(TensorProgram program,
-                                                              std::uint64_t memory_bytes) const override;
+  absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
+                                                       std::uint64_t memory_bytes) const override;
 };
 
 }  // namespace tributary::accelerator

@@ -31,4 +31,6 @@ absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenXrtTensorUnit(const Xr
   return Absent();
 }
 
+absl::StatusOr<EncoderBoard> OpenXrtEncoderBoard(const XrtOptions&) { return Absent(); }
+
 }  // namespace tributary::accelerator

@@ -22,11 +22,16 @@ std::string ExplainTensorReport(std::span<const std::uint64_t> words) {
 
 class XrtTensorSection final : public TensorSection {
  public:
-  XrtTensorSection(TensorProgram program, std::uint64_t memory_bytes, XrtUnits& units, XrtUnits::Job& job)
-      : TensorSection(std::move(program), kTensorKernelSize, memory_bytes), units_(units), job_(job) {}
+  XrtTensorSection(TensorProgram program, std::size_t program_words, std::uint64_t memory_bytes,
+                   XrtUnits& units, XrtUnits::Job& job)
+      : TensorSection(std::move(program), program_words, kTensorKernelSize, memory_bytes),
+        units_(units),
+        job_(job) {}
   ~XrtTensorSection() override { units_.Remove(&job_); }
 
  private:
+  absl::Status Load(std::vector<std::uint64_t> words) override { return units_.Load(job_, std::move(words)); }
+
   absl::StatusOr<std::uint64_t> Execute(Fill fill, Take take) override {
     std::uint64_t all_cycles = 0;
     RETURN_IF_ERROR(units_.Run(
@@ -65,13 +70,14 @@ absl::StatusOr<std::unique_ptr<XrtTensorTarget>> XrtTensorTarget::Open(const Xrt
 XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units)
     : TensorTarget(kTensorKernelSize, {.copies = 2}), units_(std::move(units)) {}
 
-absl::StatusOr<std::unique_ptr<graph::SectionRunner>> XrtTensorTarget::Ready(
-    TensorProgram program, std::uint64_t memory_bytes) const {
+absl::StatusOr<std::unique_ptr<TensorSection>> XrtTensorTarget::Ready(TensorProgram program,
+                                                                      std::uint64_t memory_bytes) const {
+  const std::size_t program_words = program.words.size();
   ASSIGN_OR_RETURN(XrtUnits::Job* const job, units_->Add({.input_words = program.input_words,
                                                           .output_words = program.output_words,
                                                           .slots = std::min<std::size_t>(program.images, 2),
                                                           .parameters = std::exchange(program.words, {})}));
-  return std::make_unique<XrtTensorSection>(std::move(program), memory_bytes, *units_, *job);
+  return std::make_unique<XrtTensorSection>(std::move(program), program_words, memory_bytes, *units_, *job);
 }
 
 }  // namespace tributary::accelerator

@@ -22,14 +22,14 @@ class XrtTensorTarget final : public TensorTarget {
 
   std::string_view name() const override { return "tensor unit (xrt)"; }
   std::string description() const { return units_->description(); }
-  Accelerator::Counters counters() const { return units_->counters(); }
+  Accelerator::Counters counters() const override { return units_->counters(); }
 
  private:
   explicit XrtTensorTarget(std::unique_ptr<XrtUnits> units);
 
   // Errors: those of XrtUnits::Add.
-  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> Ready(TensorProgram program,
-                                                              std::uint64_t memory_bytes) const override;
+  absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
+                                                       std::uint64_t memory_bytes) const override;
 
   const std::unique_ptr<XrtUnits> units_;
 };

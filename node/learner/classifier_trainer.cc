@@ -15,7 +15,6 @@
 #include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/status/macros.h"
-#include "node/learner/augmentation.h"
 #include "node/learner/node_seed.h"
 
 namespace tributary::learner {
@@ -28,8 +27,9 @@ std::vector<parameters::TensorShape> HeadSchema(const nn::SupervisedTrainer& tra
 
 }  // namespace
 
-ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, double held_out)
-    : images_(std::move(images)), node_(std::move(node)) {
+ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, double held_out,
+                                     TrainingBoard* board)
+    : images_(std::move(images)), node_(std::move(node)), board_(board) {
   std::vector<std::uint32_t> order(images_.count());
   std::iota(order.begin(), order.end(), 0U);
   nn::RandomStream(NodeSeed(0, node_)).Shuffle(order);
@@ -91,8 +91,10 @@ absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task
   if (learning::HasPersonalPriors(settings)) planned_.options.log_priors = LogPriors(classes);
   const std::uint64_t batch = planned_.options.batch, pixels = images_.image_size();
   const std::uint64_t head = classes * (file.encoder.feature_count() + 1);
+  if (board_ != nullptr) RETURN_IF_ERROR(board_->Check(file.encoder, planned_.augmentation));
   return TrainingPlan{
       .bytes = nn::TrainerBytes(planned_.options) +
+               (board_ == nullptr ? 0 : board_->Bytes(file.encoder, batch)) +
                batch * (sizeof(std::uint32_t) + pixels + 1) +        // the stream's batch, its labels
                2 * sizeof(std::uint32_t) * trained_on_.size() +      // its part and order
                (pixels + 1) * held_out_.size() +                     // as they are judged
@@ -103,8 +105,10 @@ absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task
 }
 
 absl::Status ClassifierTrainer::Prepare() {
-  ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(planned_.augmentation, planned_.views));
-  ASSIGN_OR_RETURN(trainer_, nn::SupervisedTrainer::Create(planned_.options, std::move(augmenter)));
+  ASSIGN_OR_RETURN(EncoderParts parts, CreateParts(planned_.options.encoder, planned_.options.batch,
+                                                   planned_.augmentation, planned_.views, board_));
+  ASSIGN_OR_RETURN(trainer_, nn::SupervisedTrainer::Create(planned_.options, std::move(parts.views),
+                                                           std::move(parts.stages)));
   stream_.emplace(images_, trained_on_, planned_.options.batch, planned_.options.seed);
   labels_.resize(planned_.options.batch);
   head_.clear();
@@ -143,6 +147,7 @@ absl::Status ClassifierTrainer::Train(const wire::TrainTask& task, std::span<con
   parameters_.insert(parameters_.end(), head_.begin(), head_.end());
   RETURN_IF_ERROR(trainer_->SetParameters(parameters_));
   if (!held_out_.empty()) metrics.set_held_out_accuracy(HeldOutAccuracy());
+  if (board_ != nullptr) RETURN_IF_ERROR(board_->TakeFailure());
   // Views, batches and the learning rate depend only on the step, which the round gives.
   const std::uint64_t steps = task.train.settings().local_steps(), first = (task.round - 1) * steps;
   trainer_->SeekStep(first);
@@ -152,6 +157,7 @@ absl::Status ClassifierTrainer::Train(const wire::TrainTask& task, std::span<con
     const std::span<const std::uint8_t> images = stream_->Batch(step);
     for (std::size_t n = 0; n < labels_.size(); ++n) labels_[n] = images_.labels[stream_->indices()[n]];
     loss += trainer_->Step(images, labels_) / static_cast<double>(steps);
+    if (board_ != nullptr) RETURN_IF_ERROR(board_->TakeFailure());
   }
   if (!nn::CheckFinite(trainer_->parameters()).ok()) {
     return absl::OutOfRangeError("training diverged: lower the learning rate");

@@ -17,6 +17,7 @@
 #include "core/nn/encoder/strong_augmenter.h"
 #include "core/nn/encoder/supervised_trainer.h"
 #include "node/learner/trainer.h"
+#include "node/learner/training_board.h"
 
 namespace tributary::learner {
 
@@ -26,8 +27,9 @@ namespace tributary::learner {
 class ClassifierTrainer : public Trainer {
  public:
   // `images`: with a label each. `node`: its name, which seeds its views and what is held out. `held_out`: a
-  // part of the images, 0 to 1, rounded down.
-  ClassifierTrainer(images::ImageSet images, std::string node, double held_out);
+  // part of the images, 0 to 1, rounded down. `board`: as ImageTrainer has it.
+  ClassifierTrainer(images::ImageSet images, std::string node, double held_out,
+                    TrainingBoard* board = nullptr);
 
   std::string_view workload() const override { return "classifier"; }
   std::uint64_t sample_count() const override { return trained_on_.size(); }
@@ -61,6 +63,7 @@ class ClassifierTrainer : public Trainer {
 
   images::ImageSet images_;
   const std::string node_;
+  TrainingBoard* const board_;
   std::vector<std::uint32_t> trained_on_, held_out_;
   Planned planned_;
   // After Prepare.

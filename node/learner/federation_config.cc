@@ -19,6 +19,7 @@
 #include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
+#include "node/accelerator/board_config.h"
 
 namespace tributary::learner {
 namespace {
@@ -48,9 +49,9 @@ constexpr std::size_t kMostPositionBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostFeatureBytes = std::size_t{4} << 30;
 constexpr double kMostCoordinateM = 1e6;
 
-constexpr const char* kKeysOfImages[] = {"images",      "labels", "image_side", "image_colour",
-                                         "glyphs",      "split",  "alpha",      "shards",
-                                         "shard_index", "seed",   "buffer",     "workload"};
+constexpr const char* kKeysOfImages[] = {"images", "labels",   "image_side", "image_colour", "glyphs",
+                                         "split",  "alpha",    "shards",     "shard_index",  "seed",
+                                         "buffer", "workload", "accelerator"};
 
 // Keys of images beside another kind of samples; `section`: who has those.
 void RefuseImages(const config::ConfigSection& federation, std::string_view section) {
@@ -209,6 +210,11 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
       "file that keeps error feedback, the buffer and a personal head over a restart; \"\": none");
   section.Read("buffer", config.buffer, {0, kMaxBuffer},
                "learn from a stream and keep this many of the most novel images; 0: keep all");
+  config.board = accelerator::ReadBoard(
+      section, {.accelerator = "xrt: a board trains encoders along, with the keys of a panel's board and the "
+                               "kernels augment_convolve_kernel and tensor_kernel",
+                .compute_units = "of each kernel, for training alone",
+                .frames_per_run = "images per start of a kernel"});
   if (config.classifier && config.buffer > 0) section.Fault("buffer", "the workload classifier keeps all");
   section.Read("memory_bytes", config.memory_bytes, {0, 1LL << 40},
                "decline a run that needs more to train; 0: what the unit's MemoryMax leaves");

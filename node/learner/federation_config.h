@@ -12,6 +12,7 @@
 #include "core/images/split.h"
 #include "core/recordings/beacon_recording.h"
 #include "core/recordings/labelled_bursts.h"
+#include "node/accelerator/create.h"
 #include "node/learner/beacon_trainer.h"
 #include "node/learner/external_trainer.h"
 #include "node/learner/positioning_trainer.h"
@@ -45,6 +46,7 @@ struct FederationConfig {
   std::optional<BeaconSamplesConfig> beacon;      // what a beacon network trains on, instead of images
   std::optional<BurstSamplesConfig> modulation;   // what a modulation network trains on, instead of images
   std::optional<PointSamplesConfig> positioning;  // what a positioning network trains on, instead of images
+  std::optional<accelerator::XrtOptions> board;   // that computes parts of an encoder's training
   std::string images;                             // an idx file, a folder of pictures, or "glyphs"
   std::string labels;                             // for splits and classifiers; they stay here
   bool classifier = false;                        // learns from labels, in runs of that workload

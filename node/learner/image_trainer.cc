@@ -67,8 +67,9 @@ absl::StatusOr<std::vector<images::KeptImage>> GetBuffer(const parameters::Tenso
 
 }  // namespace
 
-ImageTrainer::ImageTrainer(images::ImageSet images, std::string node, std::size_t buffer)
-    : images_(std::move(images)), node_(std::move(node)), buffer_(buffer) {}
+ImageTrainer::ImageTrainer(images::ImageSet images, std::string node, std::size_t buffer,
+                           TrainingBoard* board)
+    : images_(std::move(images)), node_(std::move(node)), buffer_(buffer), board_(board) {}
 
 absl::StatusOr<TrainingPlan> ImageTrainer::Plan(const wire::TrainTask& task,
                                                 const parameters::TensorSet& model) {
@@ -76,8 +77,10 @@ absl::StatusOr<TrainingPlan> ImageTrainer::Plan(const wire::TrainTask& task,
   planned_ = LocalTrainingOf(task, encoder.options, node_, buffer_);
   const bool follows = planned_.trainer.method == nn::SelfSupervisedMethod::kByol;
   const nn::EncoderOptions& network = planned_.trainer.encoder;
+  if (board_ != nullptr) RETURN_IF_ERROR(board_->Check(network, planned_.augmentation));
   return TrainingPlan{
-      .bytes = SelfSupervisedWorkload::Bytes(images_.count(), planned_),
+      .bytes = SelfSupervisedWorkload::Bytes(images_.count(), planned_) +
+               (board_ == nullptr ? 0 : board_->Bytes(network, planned_.trainer.batch)),
       .kept_vectors = (planned_.ema_lambda > 0 ? std::size_t{1} : 0) + (follows ? 1 : 0),
       .what = fmt::format("a batch of {} images of {} through {} channels", planned_.trainer.batch,
                           network.image().Text(), fmt::join(network.channels, ", "))};
@@ -86,7 +89,7 @@ absl::StatusOr<TrainingPlan> ImageTrainer::Plan(const wire::TrainTask& task,
 absl::Status ImageTrainer::Prepare() {
   std::vector<std::uint32_t> all(images_.count());
   std::iota(all.begin(), all.end(), 0U);
-  ASSIGN_OR_RETURN(workload_, SelfSupervisedWorkload::Create(images_, std::move(all), planned_));
+  ASSIGN_OR_RETURN(workload_, SelfSupervisedWorkload::Create(images_, std::move(all), planned_, board_));
   return absl::OkStatus();
 }
 

@@ -20,8 +20,8 @@ namespace tributary::learner {
 class ImageTrainer : public Trainer {
  public:
   // `node`: its name, which seeds its views. `buffer`: images in the buffer of the most novel ones; 0: every
-  // image is kept.
-  ImageTrainer(images::ImageSet images, std::string node, std::size_t buffer);
+  // image is kept. `board` computes its part of the training and outlives this; null: there is none.
+  ImageTrainer(images::ImageSet images, std::string node, std::size_t buffer, TrainingBoard* board = nullptr);
 
   std::string_view workload() const override { return "self_supervised"; }
   std::uint64_t sample_count() const override { return images_.count(); }
@@ -45,6 +45,7 @@ class ImageTrainer : public Trainer {
   const images::ImageSet images_;
   const std::string node_;
   const std::size_t buffer_;
+  TrainingBoard* const board_;
   LocalTrainingOptions planned_;
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // after Prepare
 };

@@ -8,7 +8,6 @@
 
 #include "core/learning/client_settings.h"
 #include "core/status/macros.h"
-#include "node/learner/augmentation.h"
 #include "node/learner/node_seed.h"
 
 namespace tributary::learner {
@@ -65,7 +64,8 @@ LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::Self
 }
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
-    const images::ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
+    const images::ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options,
+    TrainingBoard* board) {
   if (part.empty()) return absl::InvalidArgumentError("this node has no image to learn from");
   if (std::ranges::max(part) >= images.count()) {
     return absl::InvalidArgumentError(
@@ -86,10 +86,12 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
   nn::StrongAugmentationOptions views = options.views;
   views.side = images.side;
   views.channels = images.channels;
-  ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(options.augmentation, views));
-  ASSIGN_OR_RETURN(auto trainer, nn::SelfSupervisedTrainer::Create(options.trainer, std::move(augmenter)));
+  ASSIGN_OR_RETURN(EncoderParts parts, CreateParts(options.trainer.encoder, options.trainer.batch,
+                                                   options.augmentation, views, board));
+  ASSIGN_OR_RETURN(auto trainer, nn::SelfSupervisedTrainer::Create(options.trainer, std::move(parts.views),
+                                                                   std::move(parts.stages)));
   return std::unique_ptr<SelfSupervisedWorkload>(
-      new SelfSupervisedWorkload(options, std::move(trainer), images, std::move(part)));
+      new SelfSupervisedWorkload(options, board, std::move(trainer), images, std::move(part)));
 }
 
 std::uint64_t SelfSupervisedWorkload::Bytes(std::uint64_t images_in_part,
@@ -110,11 +112,12 @@ std::uint64_t SelfSupervisedWorkload::Bytes(std::uint64_t images_in_part,
          kMeasuredBatches * drawn * pixels;
 }
 
-SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
+SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options, TrainingBoard* board,
                                                std::unique_ptr<nn::SelfSupervisedTrainer> trainer,
                                                const images::ImageSet& images,
                                                std::vector<std::uint32_t> part)
     : ema_lambda_(options.ema_lambda),
+      board_(board),
       trainer_(std::move(trainer)),
       stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
               options.trainer.seed),
@@ -183,6 +186,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
     if (interrupted()) return absl::CancelledError("training was interrupted");
     const nn::SelfSupervisedTrainer::StepResult result = Step(step);
+    if (board_ != nullptr) RETURN_IF_ERROR(board_->TakeFailure());
     outcome.loss += result.loss / static_cast<double>(steps);
     outcome.spread = result.spread;
   }

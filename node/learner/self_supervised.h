@@ -17,6 +17,7 @@
 #include "core/nn/encoder/strong_augmenter.h"
 #include "core/parameters/flat_model.h"
 #include "core/wire/federation_task.h"
+#include "node/learner/training_board.h"
 
 namespace tributary::learner {
 
@@ -49,10 +50,12 @@ class SelfSupervisedWorkload {
 
   // Keeps a reference to `images`, of which `part` is this node's. Errors: InvalidArgument for an empty part,
   // images of another side than the encoder takes, an odd batch with a buffer or a buffer below half a batch;
-  // and as the trainer's.
+  // and as the trainer's and the board's. `board` computes its part of the training; null: the processor
+  // computes all.
   static absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> Create(const images::ImageSet& images,
                                                                         std::vector<std::uint32_t> part,
-                                                                        const LocalTrainingOptions& options);
+                                                                        const LocalTrainingOptions& options,
+                                                                        TrainingBoard* board = nullptr);
 
   // Bytes that a workload of valid options holds at most, without the images.
   static std::uint64_t Bytes(std::uint64_t images_in_part, const LocalTrainingOptions& options);
@@ -66,7 +69,7 @@ class SelfSupervisedWorkload {
   // the nodes is the statistics of all images together, for a model that stands still. `interrupted` is
   // called before every step. Errors, with `update` unspecified: Cancelled if it returned true;
   // InvalidArgument for a model of another length or with values that are not finite; OutOfRange if the
-  // training diverged.
+  // training diverged; those of the board that fails.
   absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
                                 const std::function<bool()>& interrupted, std::span<float> update);
 
@@ -87,7 +90,7 @@ class SelfSupervisedWorkload {
   std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->dropped() : 0; }
 
  private:
-  SelfSupervisedWorkload(const LocalTrainingOptions& options,
+  SelfSupervisedWorkload(const LocalTrainingOptions& options, TrainingBoard* board,
                          std::unique_ptr<nn::SelfSupervisedTrainer> trainer, const images::ImageSet& images,
                          std::vector<std::uint32_t> part);
   std::span<const float> Start(std::span<const float> global);
@@ -97,6 +100,7 @@ class SelfSupervisedWorkload {
   void ReportStatistics(std::span<const float> global, std::span<float> update) const;
 
   const double ema_lambda_;
+  TrainingBoard* const board_;
   std::unique_ptr<nn::SelfSupervisedTrainer> trainer_;
   images::ImageStream stream_;
   std::optional<images::ImageRehearsal> rehearsal_;

@@ -11,6 +11,7 @@
 #include "core/estimate/slot_stride.h"
 #include "core/learning/fitted_images.h"
 #include "core/runtime/address.h"
+#include "node/accelerator/board_config.h"
 
 namespace tributary::panel {
 namespace {
@@ -245,23 +246,11 @@ double BeaconWeightStep(const PanelConfig& config) {
 
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section) {
   accelerator::AcceleratorConfig accelerator{.max_batch = kMaxSubjects};
-  bool board = false;
-  section.Choose("accelerator", board, {"cpu", "xrt"},
-                 "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel fusion_kernel in the "
-                 "xclbin");
-  if (!board) return accelerator;
-  accelerator::XrtOptions& xrt = accelerator.xrt.emplace();
-  section.ReadFile("xclbin", xrt.xclbin, config::Required("a file; only with xrt"));
-  section.Read("xclbin_uuid", xrt.xclbin_uuid, "refuse an xclbin with another UUID");
-  section.Read("device", xrt.device, {0, 15}, "index of the board");
-  section.Read("compute_units", xrt.compute_units, {1, 16}, "of the kernel, for this panel alone");
-  section.Read("frames_per_run", xrt.frames_per_run, {1, 1024}, "subjects per start of a kernel");
-  std::int64_t timeout_ms = xrt.run_timeout.count();
-  section.Read("run_timeout_ms", timeout_ms, {1, 60000},
-               "then the run is aborted and the board opened again");
-  xrt.run_timeout = std::chrono::milliseconds(timeout_ms);
-  section.Choose("fallback", xrt.fall_back_to_cpu, {"none", "cpu"},
-                 "cpu: the processor computes what the board fails to");
+  accelerator.xrt = accelerator::ReadBoard(
+      section, {.accelerator = "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel "
+                               "fusion_kernel in the xclbin",
+                .compute_units = "of the kernel, for this panel alone",
+                .frames_per_run = "subjects per start of a kernel"});
   return accelerator;
 }
 

@@ -62,13 +62,13 @@ std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& option
   return tensors;
 }
 
-void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<float> quantised) {
+void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<std::int8_t> words) {
   constexpr std::size_t kTaps = Convolution3x3::kTaps;
   const float limit =
-      static_cast<float>(std::min<std::size_t>(2047, (std::size_t{1} << 24) / (255 * kTaps * inputs)));
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    quantised[i] = std::clamp(std::nearbyint(weights[i] / kKernelUnit), -limit, limit) * kKernelUnit;
-  }
+      static_cast<float>(std::min<std::size_t>(127, (std::size_t{1} << 24) / (255 * kTaps * inputs)));
+  std::ranges::transform(weights, words.begin(), [limit](float weight) {
+    return static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / kKernelUnit), -limit, limit));
+  });
 }
 
 EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
@@ -107,7 +107,7 @@ std::uint64_t EncoderBytes(const EncoderOptions& options, std::uint64_t batch) {
   const std::vector<std::size_t> sides = Sides(options);
   constexpr std::uint64_t kLaneVectors = 9;
   std::uint64_t bytes = sizeof(float) * kLaneVectors * PlaneShape{batch, options.side}.lanes();
-  std::uint64_t largest_kernel = 0;
+  std::uint64_t largest_kernel = 0, all_kernels = 0;
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::size_t inputs = Inputs(options, i), outputs = options.channels[i];
     const PlaneShape shape = {batch, sides[i]};
@@ -115,9 +115,11 @@ std::uint64_t EncoderBytes(const EncoderOptions& options, std::uint64_t batch) {
     if (i > 0) bytes += Winograd3x3::Bytes(inputs, outputs, shape);
     bytes += PlanesBytes(i == 0 ? Convolution3x3::kGroup : outputs, shape);
     bytes += PlanesBytes(outputs, {batch, sides[i + 1]});
-    largest_kernel = std::max<std::uint64_t>(largest_kernel, inputs * outputs * Convolution3x3::kTaps);
+    const std::uint64_t kernel = inputs * outputs * Convolution3x3::kTaps;
+    largest_kernel = std::max(largest_kernel, kernel);
+    all_kernels += kernel;
   }
-  return bytes + sizeof(float) * largest_kernel;
+  return options.quantised ? bytes + all_kernels + sizeof(float) * largest_kernel : bytes;
 }
 
 Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch)
@@ -128,7 +130,6 @@ Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, s
     values->resize(PlaneShape{batch, options.side}.lanes());
   }
   if (options.activation == EncoderActivation::kHardClip) activation_.ceiling = kHardClipCeiling;
-  if (options.quantised) activation_.step = kPixelUnit;
   const std::vector<std::size_t> sides = Sides(options);
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::string norm = fmt::format("encoder.norm{}.", i + 1);
@@ -140,16 +141,48 @@ Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, s
     const std::size_t gradients = i == 0 ? Convolution3x3::kGroup : options.channels[i];
     raw_gradient_.emplace_back(gradients, PlaneShape{batch, sides[i]});
     pooled_gradient_.emplace_back(options.channels[i], PlaneShape{batch, sides[i + 1]});
-    quantised_weights_.resize(std::max(quantised_weights_.size(), ranges_.back().weight.size));
+    if (!options.quantised) continue;
+    const std::size_t weights = ranges_.back().weight.size;
+    kernels_.resize(kernels_.size() + weights);
+    quantised_weights_.resize(std::max(quantised_weights_.size(), weights));
   }
 }
 
 std::span<const float> Encoder::Weights(std::span<const float> parameters, std::size_t stage) {
+  if (!options_.quantised) return ranges_[stage].weight.Of(parameters);
+  const std::span<const std::int8_t> words = Quantise(parameters, stage);
+  std::ranges::transform(words, quantised_weights_.begin(),
+                         [](std::int8_t word) { return word * kKernelUnit; });
+  return std::span(quantised_weights_).first(words.size());
+}
+
+std::span<std::int8_t> Encoder::Quantise(std::span<const float> parameters, std::size_t stage) {
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < stage; ++i) first += ranges_[i].weight.size;
   const std::span<const float> weights = ranges_[stage].weight.Of(parameters);
-  if (!options_.quantised) return weights;
-  const std::span<float> quantised = std::span(quantised_weights_).first(weights.size());
-  QuantiseKernels(weights, Inputs(options_, stage), quantised);
-  return quantised;
+  const std::span<std::int8_t> words = std::span(kernels_).subspan(first, weights.size());
+  QuantiseKernels(weights, Inputs(options_, stage), words);
+  return words;
+}
+
+bool Encoder::ComputeOnUnit(std::span<const float> parameters, std::span<const std::uint8_t> images) {
+  if (unit_ == nullptr) return false;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) Quantise(parameters, i);
+  return unit_->Compute(images, kernels_);
+}
+
+void Encoder::TakeFromUnit(std::size_t stage, Planes& raw) const {
+  const std::span<const std::uint8_t> result = unit_->Result(stage);
+  const PlaneShape& shape = raw.shape();
+  const std::size_t side = shape.side, channels = raw.channels();
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t i = 0; i < side * side; ++i) {
+      float* pixel = raw.channel(c) + i / side * shape.pitch() + i % side * shape.lanes();
+      for (std::size_t n = 0; n < batch_; ++n) {
+        pixel[n] = static_cast<float>(result[(n * channels + c) * side * side + i]) * kPixelUnit;
+      }
+    }
+  }
 }
 
 ImageSums Encoder::SumChannel(const Planes& raw, std::size_t channel) {
@@ -218,14 +251,22 @@ void Encoder::Forward(EncoderStatistics statistics, std::span<const float> param
     }
   }
   const bool by_batch = statistics == EncoderStatistics::kBatch;
+  const bool by_unit = ComputeOnUnit(parameters, images);
   const Planes* x = &pass.input;
   for (std::size_t i = 0; i < pass.stages.size(); ++i) {
     EncoderPass::Stage& s = pass.stages[i];
-    const std::span<const float> weights = Weights(parameters, i);
-    const bool direct = i == 0 || options_.quantised;
-    if (!direct) winograds_[i - 1].Forward(weights, *x, s.raw);
+    const std::span<const float> weights = by_unit ? std::span<const float>() : Weights(parameters, i);
+    const bool direct = !by_unit && (i == 0 || options_.quantised);
+    if (by_unit) {
+      TakeFromUnit(i, s.raw);
+    } else if (!direct) {
+      winograds_[i - 1].Forward(weights, *x, s.raw);
+    }
     for (std::size_t c = 0; c < s.raw.channels(); ++c) {
       if (direct && c % Convolution3x3::kGroup == 0) convolutions_[i].Forward(weights, *x, c, s.raw);
+      if (direct && options_.quantised) {
+        RoundAndClip(s.raw.channel(c), s.raw.shape(), kPixelUnit, kHardClipCeiling);
+      }
       if (options_.norm == EncoderNorm::kFilterResponse) NormByResponse(parameters, i, c, s);
       if (options_.norm == EncoderNorm::kBatch && by_batch) NormByBatch(parameters, i, c, s);
       if (options_.norm == EncoderNorm::kBatch && !by_batch) NormByStatistics(parameters, i, c, s);

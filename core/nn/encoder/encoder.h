@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "core/nn/encoder/encoder_options.h"
+#include "core/nn/encoder/stage_unit.h"
 #include "core/nn/kernel/activate_pool.h"
 #include "core/nn/kernel/convolution_3x3.h"
 #include "core/nn/kernel/parameter_layout.h"
@@ -27,13 +30,13 @@ inline constexpr float kEncoderNormMomentum = 0.1f;
 // .bias; with batch norm also .running_mean and .running_variance; i from 1.
 std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& options);
 
-// Weights in the convolution unit's format: 12 bits, in units of 1/128 ([SSL], 5.1.2).
+// What one step of a weight of 8 bits means.
 inline constexpr float kKernelUnit = 1.0f / 128.0f;
 
-// Nearest multiples of kKernelUnit (ties to even), saturated where a word exceeds 2047 or a sum of 255 ·
+// Nearest multiples of kKernelUnit (ties to even), saturated where a word exceeds 127 or a sum of 255 ·
 // |word| over all taps of `inputs` channels could exceed 2^24: up to there float32 holds every integer, so
 // float arithmetic equals the hardware's bit for bit. Equal lengths.
-void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<float> quantised);
+void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<std::int8_t> words);
 
 // The activations that a forward pass keeps for the backward one.
 struct EncoderPass {
@@ -45,7 +48,7 @@ struct EncoderPass {
       return {factor.data() + at, term.data() + at};
     }
 
-    Planes raw;                         // what the convolution gave
+    Planes raw;                         // what the convolution gave; quantised: rounded and clipped
     std::vector<float> factor, term;    // the norm's, [channels × lanes], zero behind the batch
     std::vector<float> mean, variance;  // [channels] of this batch, for batch norm; variance unbiased
     std::vector<float> inverse;         // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
@@ -68,6 +71,9 @@ enum class EncoderStatistics { kBatch, kRunning };
 class Encoder {
  public:
   Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
+
+  // Who computes the convolutions of a quantised encoder from now on; null: the processor.
+  void SetUnit(std::unique_ptr<StageUnit> unit) { unit_ = std::move(unit); }
 
   // Images [batch × input_channels × side × side] to feature-major features [feature_count × batch].
   void Forward(EncoderStatistics statistics, std::span<const float> parameters,
@@ -96,6 +102,9 @@ class Encoder {
   void BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
                        std::span<float> gradient, float* raw_gradient);
   std::span<const float> Weights(std::span<const float> parameters, std::size_t stage);
+  std::span<std::int8_t> Quantise(std::span<const float> parameters, std::size_t stage);
+  bool ComputeOnUnit(std::span<const float> parameters, std::span<const std::uint8_t> images);
+  void TakeFromUnit(std::size_t stage, Planes& raw) const;
 
   EncoderOptions options_;
   std::size_t batch_;
@@ -103,7 +112,9 @@ class Encoder {
   std::vector<StageRanges> ranges_;
   std::vector<Convolution3x3> convolutions_;  // the first stage's, and where the forward sums must be exact
   std::vector<Winograd3x3> winograds_;        // from the second stage on
-  std::vector<float> quantised_weights_;
+  std::vector<std::int8_t> kernels_;          // quantised: of all stages
+  std::vector<float> quantised_weights_;      // of one
+  std::unique_ptr<StageUnit> unit_;
   std::vector<Planes> raw_gradient_;     // per stage; of the first stage a group of channels
   std::vector<Planes> pooled_gradient_;  // per stage
   // The channel under way; [lanes] each, zero behind the batch.

@@ -13,7 +13,7 @@ namespace tributary::nn {
 // mean magnitude: it is cheaper than the batch norm ([SSL], 8.2) and needs no other image.
 enum class EncoderNorm { kBatch, kFilterResponse, kNone };
 
-// max(x, 0), or x clipped to 0 … 255/256: the range of the convolution unit's 8-bit results.
+// max(x, 0), or x clipped to 0 … 255/256: the range of 8-bit results.
 enum class EncoderActivation { kRelu, kHardClip };
 inline constexpr float kPixelUnit = 1.0f / 256.0f;  // what one step of 8 bits means
 inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
@@ -26,9 +26,8 @@ struct EncoderOptions {
   std::size_t grid = 3;  // features: the means of grid × grid areas of each channel
   EncoderNorm norm = EncoderNorm::kBatch;
   EncoderActivation activation = EncoderActivation::kRelu;
-  // Forward as the hardware computes: 12-bit weights, 8-bit activations (fpga/model/convolution.h), gradients
-  // straight through. Requires EncoderNorm::kNone and EncoderActivation::kHardClip: the unit has neither norm
-  // nor bias.
+  // Forward as the tensor unit computes: 8-bit weights and activations (stage_unit.h), gradients straight
+  // through the rounding. Requires EncoderNorm::kNone and EncoderActivation::kHardClip.
   bool quantised = false;
 
   ImageShape image() const { return {side, input_channels}; }

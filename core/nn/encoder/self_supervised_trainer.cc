@@ -100,9 +100,12 @@ absl::Status Validate(const SelfSupervisedOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Create(
-    const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter) {
+    const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter,
+    std::unique_ptr<StageUnit> unit) {
   RETURN_IF_ERROR(Validate(options));
-  return std::unique_ptr<SelfSupervisedTrainer>(new SelfSupervisedTrainer(options, std::move(augmenter)));
+  std::unique_ptr<SelfSupervisedTrainer> trainer(new SelfSupervisedTrainer(options, std::move(augmenter)));
+  trainer->encoder_.SetUnit(std::move(unit));
+  return trainer;
 }
 
 SelfSupervisedTrainer::Pass::Pass(const SelfSupervisedOptions& o)

@@ -71,10 +71,11 @@ class SelfSupervisedTrainer {
         spread;  // mean deviation of the unit-length projections × √width: near 1 if healthy, 0 if collapsed
   };
 
-  // `augmenter` makes the views; null: the continuous set. Errors:
-  // InvalidArgument, naming the option.
+  // `augmenter` makes the views; null: the continuous set. `unit` computes the convolutions of a quantised
+  // encoder; null: the processor. Errors: InvalidArgument, naming the option.
   static absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> Create(
-      const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr);
+      const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr,
+      std::unique_ptr<StageUnit> unit = nullptr);
 
   const SelfSupervisedOptions& options() const { return options_; }
 

@@ -85,9 +85,11 @@ std::uint64_t TrainerBytes(const SupervisedOptions& o) {
 }
 
 absl::StatusOr<std::unique_ptr<SupervisedTrainer>> SupervisedTrainer::Create(
-    const SupervisedOptions& options, std::unique_ptr<Augmenter> augmenter) {
+    const SupervisedOptions& options, std::unique_ptr<Augmenter> augmenter, std::unique_ptr<StageUnit> unit) {
   RETURN_IF_ERROR(Validate(options));
-  return std::unique_ptr<SupervisedTrainer>(new SupervisedTrainer(options, std::move(augmenter)));
+  std::unique_ptr<SupervisedTrainer> trainer(new SupervisedTrainer(options, std::move(augmenter)));
+  trainer->encoder_.SetUnit(std::move(unit));
+  return trainer;
 }
 
 SupervisedTrainer::SupervisedTrainer(const SupervisedOptions& options, std::unique_ptr<Augmenter> augmenter)

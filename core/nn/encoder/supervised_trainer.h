@@ -52,10 +52,11 @@ std::uint64_t TrainerBytes(const SupervisedOptions& options);
 // Equal runs on one kind of processor are equal bit for bit.
 class SupervisedTrainer {
  public:
-  // `augmenter` makes the view of each image that a step learns from; null: the image itself. Errors:
-  // InvalidArgument, naming the option.
+  // `augmenter` makes the view of each image that a step learns from; null: the image itself. `unit` computes
+  // the convolutions of a quantised encoder; null: the processor. Errors: InvalidArgument, naming the option.
   static absl::StatusOr<std::unique_ptr<SupervisedTrainer>> Create(
-      const SupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr);
+      const SupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr,
+      std::unique_ptr<StageUnit> unit = nullptr);
 
   const SupervisedOptions& options() const { return options_; }
   const std::vector<parameters::TensorShape>& Schema() const { return layout_.tensors(); }

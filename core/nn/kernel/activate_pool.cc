@@ -66,12 +66,20 @@ void Sums(const float* x, const PlaneShape& shape, const ImageSums& sums) {
   }
 }
 
+// The zeros between the images stay.
+void Round(float* x, const PlaneShape& shape, float step, float ceiling) {
+  const D d;
+  const V per_step = hn::Set(d, 1.0f / step), multiple = hn::Set(d, step), most = hn::Set(d, ceiling);
+  for (std::size_t i = 0; i < shape.size(); i += hn::Lanes(d)) {
+    const V rounded = hn::Mul(hn::Round(hn::Mul(hn::Load(d, x + i), per_step)), multiple);
+    hn::Store(hn::Min(hn::Max(rounded, hn::Zero(d)), most), d, x + i);
+  }
+}
+
 void Pool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
           const ClipActivation& activation, float* pooled, float* peaks) {
   const D d;
   const V ceiling = hn::Set(d, activation.ceiling);
-  const V per_step = hn::Set(d, activation.step > 0 ? 1.0f / activation.step : 0.0f);
-  const V step = hn::Set(d, activation.step);
   ForEachQuad(shape, [&](std::size_t at, std::size_t pooled_at) {
     for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
       const Quad quad = LoadQuad(d, x + at + n, shape);
@@ -80,10 +88,8 @@ void Pool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
       const V high = hn::Max(hn::Max(quad.v[0], quad.v[1]), hn::Max(quad.v[2], quad.v[3]));
       const V low = hn::Min(hn::Min(quad.v[0], quad.v[1]), hn::Min(quad.v[2], quad.v[3]));
       const V peak = hn::IfThenElse(hn::Ge(factor, hn::Zero(d)), high, low);
-      V y = hn::MulAdd(factor, peak, hn::LoadU(d, norm.term + n));
-      y = hn::Min(hn::Max(y, hn::Zero(d)), ceiling);
-      if (activation.step > 0) y = hn::Mul(hn::Floor(hn::Mul(y, per_step)), step);
-      hn::Store(y, d, pooled + pooled_at + n);
+      const V y = hn::MulAdd(factor, peak, hn::LoadU(d, norm.term + n));
+      hn::Store(hn::Min(hn::Max(y, hn::Zero(d)), ceiling), d, pooled + pooled_at + n);
       hn::Store(peak, d, peaks + pooled_at + n);
     }
   });
@@ -179,6 +185,7 @@ namespace tributary::nn {
 namespace {
 
 HWY_EXPORT(Sums);
+HWY_EXPORT(Round);
 HWY_EXPORT(Pool);
 HWY_EXPORT(PoolGradientSum);
 HWY_EXPORT(PoolGradient);
@@ -187,6 +194,10 @@ HWY_EXPORT(PoolGradient);
 
 void SumImages(const float* x, const PlaneShape& shape, const ImageSums& sums) {
   HWY_DYNAMIC_DISPATCH(Sums)(x, shape, sums);
+}
+
+void RoundAndClip(float* x, const PlaneShape& shape, float step, float ceiling) {
+  HWY_DYNAMIC_DISPATCH(Round)(x, shape, step, ceiling);
 }
 
 void ActivatePool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,

@@ -12,11 +12,13 @@ namespace tributary::nn {
 // Every function takes one channel of Planes. Arrays of [lanes] hold a value for each image; input arrays
 // have zeros after the last one.
 
-// min(max(x, 0), ceiling), then rounded down to a multiple of `step` unless that is 0.
+// min(max(x, 0), ceiling).
 struct ClipActivation {
   float ceiling = std::numeric_limits<float>::infinity();
-  float step = 0;  // a power of two
 };
+
+// The nearest multiple of `step` (ties to even), clipped to 0 … ceiling, in place. `step`: a power of two.
+void RoundAndClip(float* x, const PlaneShape& shape, float step, float ceiling);
 
 // y = factor · x + term; [lanes].
 struct NormCoefficients {
@@ -38,7 +40,7 @@ void ActivatePool(const float* x, const PlaneShape& shape, const NormCoefficient
                   const ClipActivation& activation, float* pooled, float* peak);
 
 // Gradient with respect to the normed value y, which reaches only the first maximum of each 2×2 and only
-// where 0 < y < ceiling (straight through the rounding): sums of it over each image, [lanes], overwritten.
+// where 0 < y < ceiling: sums of it over each image, [lanes], overwritten.
 // `pooled_shape` is that of the peaks.
 struct PoolGradientSums {
   float* sum;      // Σ dy

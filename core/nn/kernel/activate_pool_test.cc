@@ -83,7 +83,7 @@ class ActivatePoolTest : public ::testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(ActivatePoolTest, TakesTheMaximumOfTheNormedAndClippedPixels) {
-  Forward({1.0f, 0});
+  Forward({1.0f});
   for (std::size_t n = 0; n < kImages; ++n) {
     const std::vector<double> pooled = Image(pooled_, n), expected = PooledOf(Image(x_, n), n, 1.0);
     for (std::size_t i = 0; i < pooled.size(); ++i) EXPECT_NEAR(pooled[i], expected[i], 1e-6) << i;
@@ -92,13 +92,19 @@ TEST_P(ActivatePoolTest, TakesTheMaximumOfTheNormedAndClippedPixels) {
   ExpectZerosAround(peak_);
 }
 
-TEST_P(ActivatePoolTest, RoundsDownToTheStep) {
-  const ClipActivation activation{255.0f / 256.0f, 1.0f / 256.0f};
-  Forward(activation);
-  for (const double pixel : Image(pooled_, 0)) {
-    EXPECT_EQ(pixel * 256, std::floor(pixel * 256));
-    EXPECT_LE(pixel, activation.ceiling);
+TEST_P(ActivatePoolTest, RoundsToTheStepWithTiesToEvenAndClips) {
+  constexpr float kStep = 1.0f / 256.0f, kCeiling = 255 * kStep;
+  x_.channel(0)[0] = 2.5f * kStep;
+  x_.channel(0)[1] = 3.5f * kStep;
+  const std::vector<double> before = Image(x_, 2);
+  RoundAndClip(x_.channel(0), x_.shape(), kStep, kCeiling);
+  EXPECT_EQ(x_.channel(0)[0], 2 * kStep);
+  EXPECT_EQ(x_.channel(0)[1], 4 * kStep);
+  const std::vector<double> after = Image(x_, 2);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i], std::clamp(std::nearbyint(before[i] / kStep), 0.0, 255.0) * kStep) << i;
   }
+  ExpectZerosAround(x_);
 }
 
 TEST_P(ActivatePoolTest, SumsEachImage) {
@@ -122,7 +128,7 @@ TEST_P(ActivatePoolTest, SumsEachImage) {
 // difference is exact; what remains is float's rounding of the few products.
 TEST_P(ActivatePoolTest, GradientsAgreeWithFiniteDifferences) {
   constexpr double kStep = 1e-7;
-  const ClipActivation activation{1.0f, 0};
+  const ClipActivation activation{1.0f};
   Forward(activation);
   Planes weights(1, pooled_.shape()), gradient(1, x_.shape());
   FillRandomly(weights, 2);
