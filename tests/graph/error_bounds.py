@@ -76,9 +76,10 @@ def step_of_weights(quantised, constants, node):
     return float(np.max(constants[producer.input[1]]))
 
 
-def different_bits(golden, unit):
-    """Which of two runs' outputs has other bits; "" if none."""
-    return next((f"{name} has other bits on the unit" for name in golden if golden[name].tobytes() != unit[name].tobytes()), "")
+def different_bits(golden, unit, prefix=""):
+    """Which output of two runs, by the beginning of its name, has other bits; "" if none."""
+    names = (name for name in golden if name.startswith(prefix) and golden[name].tobytes() != unit[name].tobytes())
+    return next((f"{name} has other bits on the unit" for name in names), "")
 
 
 def difference(quantised, model, given, found, expected):

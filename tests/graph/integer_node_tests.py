@@ -52,12 +52,10 @@ def variants(case):
 
 
 def compute(commands, case, arrays, expected, folder):
-    """What is wrong, the greatest error in steps of the scale, and as a share of the step that is allowed. Raises what the commands refuse."""
+    """The type, what is wrong, the greatest error in steps of the scale, and as a share of the step that is allowed, in a list."""
     model = model_of(case, arrays)
-    path = folder / "integers.onnx"
-    path.write_bytes(model.SerializeToString())
-    golden, unit = commands.run(path, {model.graph.input[0].name: arrays[0]}, folder)
+    golden, unit = commands.run(model, {model.graph.input[0].name: arrays[0]}, folder)
     found = unit[model.graph.output[0].name]
     steps = int(np.max(np.abs(found.astype(int) - expected.astype(int)))) if found.shape == expected.shape else 255
     wrong = f"{found.dtype} {found.shape}: differs by {steps} steps" if steps > 1 or found.dtype != expected.dtype else ""
-    return different_bits(golden, unit) or wrong, steps, steps
+    return [(str(expected.dtype), different_bits(golden, unit) or wrong, steps, steps)]

@@ -5,7 +5,7 @@ usage: unit_node_tests.py TRIBUTARY TRIBUTARY-XCLBIN XRT-FOLDER [--list]
 Exit status: 0 all is well, 1 faults (one line each), 77 without python3-onnx.
 
 Every test of an operation that the unit has is quantised on its own inputs and on others with the same elements, for activations of
-uint8 and of int8. Then it runs with --strict on both: with the same bits, and with results as near to those that ONNX states as
+uint8 and of int8. Then it runs with --strict on both, on its inputs and on the last of the others: with the same bits, and with results as near to those that ONNX states as
 quantisation allows (error_bounds.py). The commands must refuse the tests in LEFT_OUT, each for its reason. A test that is computed must be
 taken off that list. --list prints what each test gave.
 
@@ -90,7 +90,7 @@ class Commands:
         return json.loads(done.stdout)
 
     def quantise(self, model, examples, activations, folder):
-        """The quantised model's path."""
+        """The quantised model."""
         source, quantised = folder / "floats.onnx", folder / "quantised.onnx"
         source.write_bytes(model.SerializeToString())
         words = ["quantise", source, "--out", quantised, "--activations", activations]
@@ -98,17 +98,18 @@ class Commands:
             np.save(folder / f"examples{number}.npy", values)
             words += ["--calibration", f"{name}={folder / f'examples{number}.npy'}"]
         self.said(*words)
-        return quantised
+        return onnx.load(str(quantised))
 
     def run(self, model, inputs, folder):
         """The outputs by name, on the golden model and on the software device."""
-        given = []
+        path, given = folder / "run.onnx", []
+        path.write_bytes(model.SerializeToString())
         for number, (name, values) in enumerate(inputs.items()):
             np.save(folder / f"in{number}.npy", values)
             given += ["--input", f"{name}={folder / f'in{number}.npy'}"]
         results = []
         for target in (("tensor-model",), ("xrt", "--xclbin", self.xclbin)):
-            said = self.said("run", model, "--strict", "--accelerator", *target, *given, "--out", folder / target[0])
+            said = self.said("run", path, "--strict", "--accelerator", *target, *given, "--out", folder / target[0])
             results.append({port["name"]: np.load(file) for port, file in zip(said["outputs"], said["files"])})
             if said["accelerator"]["nodes"] == 0:
                 raise Refused("nothing is quantised")
@@ -162,18 +163,45 @@ def examples_of(given, seed):
             if values.ndim else values for name, values in given.items()}
 
 
-def compute(commands, case, activations, shown, folder):
-    """What is wrong, the greatest error in steps, and as a share of what quantisation allows. Raises Refused."""
+def joined(models):
+    """One model of several, whose names get the key of each as a prefix."""
+    whole = onnx.ModelProto()
+    for prefix, model in models.items():
+        part = onnx.ModelProto()
+        part.CopyFrom(model)
+        for node in part.graph.node:
+            node.name = prefix + node.name
+            node.input[:] = [name and prefix + name for name in node.input]
+            node.output[:] = [prefix + name for name in node.output]
+        for named in (*part.graph.initializer, *part.graph.input, *part.graph.output):
+            named.name = prefix + named.name
+        del part.graph.value_info[:]
+        if whole.graph.node:
+            del part.opset_import[:]
+        whole.MergeFrom(part)
+    return whole
+
+
+def compute(commands, case, shown, folder):
+    """For each type of activations: what is wrong, the greatest error in steps, and as a share of what quantisation allows. Raises Refused."""
     model, given = prepared(case, shown)
     examples = examples_of(given, len(case.name))
-    quantised = commands.quantise(model, examples, activations, folder)
     shuffled = {name: values[-len(given[name]):] for name, values in examples.items()}
-    for inputs in (shuffled, given):
-        golden, unit = commands.run(quantised, inputs, folder)
-        if different := error_bounds.different_bits(golden, unit):
-            return different, 0, 0
-    expected = np.asarray(case.data_sets[0][1][0])
-    return error_bounds.difference(onnx.load(str(quantised)), model, given, unit[model.graph.output[0].name], expected)
+    quantised = {activations: commands.quantise(model, examples, activations, folder) for activations in ("uint8", "int8")}
+    copies, inputs = {}, {}
+    for activations, graph in quantised.items():
+        for order, values in (("given", given), ("shuffled", shuffled)):
+            prefix = f"{activations}_{order}_"
+            copies[prefix] = graph
+            inputs |= {prefix + name: array for name, array in values.items()}
+    golden, unit = commands.run(joined(copies), inputs, folder)
+    expected, output = np.asarray(case.data_sets[0][1][0]), model.graph.output[0].name
+    results = []
+    for activations, graph in quantised.items():
+        different = error_bounds.different_bits(golden, unit, activations + "_")
+        wrong, *measured = error_bounds.difference(graph, model, given, unit[f"{activations}_given_{output}"], expected)
+        results.append((activations, different or wrong, *measured))
+    return results
 
 
 def forms_of(case, operation):
@@ -182,9 +210,8 @@ def forms_of(case, operation):
         for name, arrays, expected in integer_node_tests.variants(case):
             yield name, lambda commands, folder, a=arrays, e=expected: integer_node_tests.compute(commands, case, a, e, folder)
         return
-    for shown in ([False, True] if operation in ACTIVATED else [False]):
-        for activations in ("uint8", "int8"):
-            yield "shown" * shown, lambda commands, folder, a=activations, s=shown: compute(commands, case, a, s, folder)
+    for form in ("", "shown") if operation in ACTIVATED else ("",):
+        yield form, lambda commands, folder, shown=bool(form): compute(commands, case, shown, folder)
 
 
 def reasons_for(name, form):
@@ -203,7 +230,7 @@ class Outcome:
             label = f"{self.name} {form}".strip()
             try:
                 with tempfile.TemporaryDirectory() as scratch:
-                    wrong, steps, share = run(commands, pathlib.Path(scratch))
+                    results = run(commands, pathlib.Path(scratch))
             except Refused as refusal:
                 self.refused += 1
                 reasons = {reason for reason in reasons_for(self.name, form) if reason in str(refusal)}
@@ -211,10 +238,11 @@ class Outcome:
                 if not reasons:
                     self.faults.append(f"{label} was refused: {refusal}")
                 continue
-            self.computed += 1
-            self.steps, self.share = max(self.steps, steps), max(self.share, share)
-            if wrong:
-                self.faults.append(f"{label}: {wrong}")
+            for activations, wrong, steps, share in results:
+                self.computed += 1
+                self.steps, self.share = max(self.steps, steps), max(self.share, share)
+                if wrong:
+                    self.faults.append(f"{label} {activations}: {wrong}")
             if reasons_for(self.name, form):
                 self.faults.append(f"{label} is computed: take it off LEFT_OUT")
 
