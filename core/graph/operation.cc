@@ -41,13 +41,13 @@ std::vector<std::string_view> OperationNames() {
 }
 
 absl::StatusOr<std::vector<std::int64_t>> NodeContext::ConstantIntegers(std::size_t input) const {
-  if (!Has(input)) return absl::InvalidArgumentError(fmt::format("input {} is missing", input));
+  if (!Has(input)) return absl::InvalidArgumentError(InputText(*this, input) + " is missing");
   if (constants[input] == nullptr) {
-    return absl::InvalidArgumentError(
-        fmt::format("input {} must be a constant: shapes are planned before the run", input));
+    return absl::InvalidArgumentError(InputText(*this, input) +
+                                      " must be a constant: shapes are planned before the run");
   }
   if (inputs[input]->type != ElementType::kInt64) {
-    return absl::InvalidArgumentError(fmt::format("input {} must be int64", input));
+    return absl::InvalidArgumentError(InputText(*this, input) + " must be int64");
   }
   const std::span<const std::int64_t> values = constants[input]->As<std::int64_t>();
   return std::vector<std::int64_t>(values.begin(), values.end());
@@ -58,11 +58,17 @@ absl::Status CopyElements(const NodeContext& /*context*/, const Arguments& argum
   return absl::OkStatus();
 }
 
+std::string InputText(const NodeContext& context, std::size_t input) {
+  const Operation* const operation = FindOperation(context.node->operation);
+  if (operation == nullptr || input >= operation->input_names.size()) return fmt::format("input {}", input);
+  return fmt::format("input {} ({})", input, operation->input_names[input]);
+}
+
 absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementType type) {
-  if (!context.Has(input)) return absl::InvalidArgumentError(fmt::format("input {} is missing", input));
+  if (!context.Has(input)) return absl::InvalidArgumentError(InputText(context, input) + " is missing");
   if (context.inputs[input]->type == type) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("input {} is {}; only {} is taken", input, context.inputs[input]->Text(), NameOf(type)));
+  return absl::InvalidArgumentError(fmt::format("{} is {}; only {} is taken", InputText(context, input),
+                                                context.inputs[input]->Text(), NameOf(type)));
 }
 
 absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct Operation {
   std::int64_t (*products)(const NodeContext& context, const Spec& output) = nullptr;
   // Floats of scratch that a run takes; null: none.
   std::int64_t (*scratch)(const NodeContext& context) = nullptr;
+  // The inputs as ONNX names them, for errors; empty: errors count them.
+  std::span<const std::string_view> input_names = {};
 };
 
 // Null for a kind of node that is not known. The names and semantics are those of ONNX, operator sets 13 to
@@ -82,6 +85,8 @@ constexpr std::size_t Size(std::int64_t dimension) { return static_cast<std::siz
 // The run of an operation whose only output has the elements of its first input.
 absl::Status CopyElements(const NodeContext& context, const Arguments& arguments);
 
+// "input 4", and its name in brackets if the operation names its inputs.
+std::string InputText(const NodeContext& context, std::size_t input);
 // Errors: InvalidArgument unless the input is there and has that type.
 absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementType type);
 // An axis from −rank to rank − 1, as 0 to rank − 1.

@@ -96,7 +96,7 @@ absl::StatusOr<NodeContext> Session::ContextOf(const Node& node, const Operation
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const int value = node.inputs[i];
     if (value == kAbsent && i < operation.least_inputs) {
-      return absl::InvalidArgumentError(fmt::format("input {} is missing", i));
+      return absl::InvalidArgumentError(InputText(context, i) + " is missing");
     }
     context.inputs.push_back(value == kAbsent ? nullptr : &specs_[Place(value)]);
     context.constants.push_back(value == kAbsent ? nullptr : ConstantOf(value));

@@ -132,6 +132,29 @@ TEST_F(TensorTargetTest, PoolsSumsMovesAndProducts) {
   }
 }
 
+// Products of integers with a pool and a move between them, as exporters write them.
+TEST_F(TensorTargetTest, OperatorsOfIntegers) {
+  for (const ElementType type : kTensorTypes) {
+    QdqModel qdq(13);
+    const Quantisation grid{type, 0.05f, 20}, middle{type, 0.4f, 60}, last{type, 0.9f, 10};
+    const auto weights = [&](const Shape& shape) {
+      graph::testing::IntegerWeightsText text{
+          .type = ElementType::kUint8, .shape = shape, .values = {}, .zeros = {128}};
+      for (std::int64_t i = 0; i < graph::Spec{ElementType::kUint8, shape}.elements(); ++i) {
+        text.values.push_back(qdq.Whole(1, 255));
+      }
+      return text;
+    };
+    qdq.model().Input("x", {2, 10, 6, 6}, QdqModel::TypeNumber(type));
+    std::string value = qdq.IntegerProduct("QLinearConv", "x", grid, weights({7, 10, 3, 3}), middle);
+    value = qdq.Node("MaxPool", {value});
+    qdq.model().With("kernel_shape", {4, 4});
+    value = qdq.Node("Flatten", {value});
+    qdq.model().Output(qdq.IntegerProduct("QLinearMatMul", value, middle, weights({7, 12}), last));
+    ExpectAsInFloats(qdq);
+  }
+}
+
 // The sum is part of the convolution's command if nobody else reads what the convolution gives: the same bits
 // either way.
 TEST_F(TensorTargetTest, SumsWithinACommandHaveTheBitsOfSumsAlone) {

@@ -165,6 +165,14 @@ def onnx_integers(operation, shape, weights, **attributes):
                       (operation, (b"q", b"w", b"z", b"wz"), b"y", attributes))
 
 
+def onnx_requantised(operation, shape, weights, *between, **attributes):
+    """x, quantised, through an operator of integers with weights of uint8, and nodes of integers behind it."""
+    tensors = [(b"s", (), [0.05], 1), (b"z", (), [100], 2), (b"w", weights, [i % 255 + 1 for i in range(math.prod(weights))], 2),
+               (b"ws", (1,), [0.01], 1), (b"wz", (1,), [128], 2)]
+    return onnx_chain(shape, tensors, (b"QuantizeLinear", (b"x", b"s", b"z"), b"q", {}),
+                      (operation, (b"q", b"s", b"z", b"w", b"ws", b"wz", b"s", b"z"), b"y" if not between else b"p", attributes), *between)
+
+
 def onnx_normed():
     """A convolution with its batch norm and a pool, in floats."""
     channels = [(name, (2,), [1.0, 2.0], 1) for name in (b"g", b"b", b"m", b"v")]
@@ -205,5 +213,8 @@ def graphs():
         "valid_resize": onnx_model(b"Resize", (1, 2, 3, 3), [((0,), [], 1), ((4,), [1.0, 1.0, 2.0, 1.5], 1)]),
         "valid_integer_conv": onnx_integers(b"ConvInteger", (1, 2, 5, 5), (2, 1, 3, 3), group=2, strides=[2, 1]),
         "valid_integer_matmul": onnx_integers(b"MatMulInteger", (3, 4), (4, 2)),
+        "valid_qlinear_conv": onnx_requantised(b"QLinearConv", (1, 2, 5, 5), (3, 2, 3, 3), (b"MaxPool", (b"p",), b"m", {"kernel_shape": [2, 2]}),
+                                               (b"Flatten", (b"m",), b"y", {}), pads=[1, 1, 1, 1]),
+        "valid_qlinear_matmul": onnx_requantised(b"QLinearMatMul", (3, 4), (4, 2)),
         "valid_pow": onnx_model(b"Pow", (2, 3), [((3,), [1.0, 2.0, 0.5], 1)]),
     }

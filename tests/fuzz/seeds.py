@@ -14,8 +14,9 @@ import zlib
 
 from seed_bytes import GROUPS, LONG, MAX_BYTES, bytes_of_any_kind, field, fill, gather, many, numbered
 from seed_messages import answers, answers_of_trainers, frames, graphs, onnx_files, serial_lines, tasks, updates
+from seed_programs import tensor_programs
 
-SMALL_BYTES = 1 << 8
+SMALL_BYTES = 1 << 10  # a whole program of the tensor unit with weights
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -374,6 +375,7 @@ SEEDS = {
     "survey_file_fuzz": lambda: toml() | {
         "example": (ROOT / "deploy/examples/survey.toml").read_bytes(),
         "count_anchors": fill(b"[[anchor]]\nposition=[0,0,0]\n"), "count_coordinates": fill(b"0,", b"[[tag]]\nposition=[", b"]\n")},
+    "tensor_program_fuzz": tensor_programs,
     "udp_datagram_fuzz": udp,
     "update_encoding_fuzz": bytes_of_any_kind,
     "watch_statistics_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "core/graph/operation.h"
 #include "core/graph/window.h"
@@ -19,7 +20,7 @@ bool IsByteInput(const NodeContext& context, std::size_t input) {
 
 absl::Status ExpectBytes(const NodeContext& context, std::size_t input) {
   if (IsByteInput(context, input)) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("input {} must be int8 or uint8", input));
+  return absl::InvalidArgumentError(InputText(context, input) + " must be int8 or uint8");
 }
 
 // A scale or zero point: one, or as many as there are channels.
@@ -27,8 +28,9 @@ absl::Status ExpectEach(const NodeContext& context, std::size_t input, std::int6
   if (!context.Has(input)) return absl::OkStatus();
   const std::int64_t elements = context.inputs[input]->elements();
   if (context.inputs[input]->rank() <= 1 && (elements == 1 || elements == channels)) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("input {} is {}; one element or {} are expected", input,
-                                                context.inputs[input]->Text(), channels));
+  return absl::InvalidArgumentError(fmt::format("{} is {}; one element or {} are expected",
+                                                InputText(context, input), context.inputs[input]->Text(),
+                                                channels));
 }
 
 // Input `zero` has the type of input `of`.
@@ -55,13 +57,30 @@ double ScaleAt(const Arguments& arguments, std::size_t input, std::size_t channe
   return scales[scales.size() == 1 ? 0 : channel];
 }
 
-absl::Status ExpectScales(const Arguments& arguments, std::initializer_list<std::size_t> inputs) {
-  for (const std::size_t input : inputs) {
-    for (const float scale : arguments.inputs[input].As<float>()) {
-      if (!(scale > 0) || !std::isfinite(scale)) {
-        return absl::InvalidArgumentError(fmt::format("a scale is {}; it must be above 0 and finite", scale));
-      }
-    }
+constexpr std::size_t kScales[] = {1, 4, 6};  // of QLinearConv and QLinearMatMul
+
+absl::Status CheckScaleAt(const NodeContext& context, std::size_t input, std::span<const float> scales) {
+  for (const float scale : scales) {
+    if (scale > 0 && std::isfinite(scale)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("{}: a scale is {}; it must be above 0 and finite", InputText(context, input), scale));
+  }
+  return absl::OkStatus();
+}
+
+// Those that are known before the run are checked before it.
+absl::Status ExpectScales(const NodeContext& context) {
+  for (const std::size_t input : kScales) {
+    RETURN_IF_ERROR(ExpectType(context, input, ElementType::kFloat32));
+    if (context.constants[input] == nullptr) continue;
+    RETURN_IF_ERROR(CheckScaleAt(context, input, context.constants[input]->As<float>()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRunScales(const NodeContext& context, const Arguments& arguments) {
+  for (const std::size_t input : kScales) {
+    RETURN_IF_ERROR(CheckScaleAt(context, input, arguments.inputs[input].As<float>()));
   }
   return absl::OkStatus();
 }
@@ -181,8 +200,7 @@ absl::Status RunConvInteger(const NodeContext& context, const Arguments& argumen
 }
 
 Specs InferQLinearConv(const NodeContext& context) {
-  for (const std::size_t scale : {1, 4, 6})
-    RETURN_IF_ERROR(ExpectType(context, scale, ElementType::kFloat32));
+  RETURN_IF_ERROR(ExpectScales(context));
   ASSIGN_OR_RETURN(Shape shape, IntegerConvolutionShape(context, kOfQLinearConv));
   const std::int64_t channels = shape[1];
   RETURN_IF_ERROR(ExpectBytes(context, 7));
@@ -191,14 +209,15 @@ Specs InferQLinearConv(const NodeContext& context) {
   if (context.Has(8)) {
     RETURN_IF_ERROR(ExpectType(context, 8, ElementType::kInt32));
     if (context.inputs[8]->shape != Shape{channels}) {
-      return absl::InvalidArgumentError("a bias for each output channel is expected");
+      return absl::InvalidArgumentError(fmt::format(
+          "{} is {}; {} elements are expected", InputText(context, 8), context.inputs[8]->Text(), channels));
     }
   }
   return std::vector<Spec>{{context.inputs[7]->type, std::move(shape)}};
 }
 
 absl::Status RunQLinearConv(const NodeContext& context, const Arguments& arguments) {
-  RETURN_IF_ERROR(ExpectScales(arguments, {1, 4, 6}));
+  RETURN_IF_ERROR(CheckRunScales(context, arguments));
   const std::int32_t zero = ZeroAt(arguments, 7, 0);
   return ForEachChannelOfSums(
       context, arguments, kOfQLinearConv,
@@ -290,8 +309,7 @@ absl::Status RunMatMulInteger(const NodeContext& context, const Arguments& argum
 }
 
 Specs InferQLinearMatMul(const NodeContext& context) {
-  for (const std::size_t scale : {1, 4, 6})
-    RETURN_IF_ERROR(ExpectType(context, scale, ElementType::kFloat32));
+  RETURN_IF_ERROR(ExpectScales(context));
   ASSIGN_OR_RETURN(Shape shape, IntegerProductShape(context, kOfQLinearMatMul));
   RETURN_IF_ERROR(ExpectBytes(context, 7));
   RETURN_IF_ERROR(ExpectEach(context, 1, shape[shape.size() - 2]));
@@ -301,7 +319,7 @@ Specs InferQLinearMatMul(const NodeContext& context) {
 }
 
 absl::Status RunQLinearMatMul(const NodeContext& context, const Arguments& arguments) {
-  RETURN_IF_ERROR(ExpectScales(arguments, {1, 4, 6}));
+  RETURN_IF_ERROR(CheckRunScales(context, arguments));
   const std::int32_t zero = ZeroAt(arguments, 7, 0);
   ForEachSum(context, arguments, kOfQLinearMatMul,
              [&](std::size_t row, std::size_t column, std::size_t element, std::int32_t sum) {
@@ -312,13 +330,22 @@ absl::Status RunQLinearMatMul(const NodeContext& context, const Arguments& argum
   return absl::OkStatus();
 }
 
+constexpr std::string_view kNamesOfConvInteger[] = {"x", "w", "x_zero_point", "w_zero_point"};
+constexpr std::string_view kNamesOfQLinearConv[] = {
+    "x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B"};
+constexpr std::string_view kNamesOfMatMulInteger[] = {"A", "B", "a_zero_point", "b_zero_point"};
+constexpr std::string_view kNamesOfQLinearMatMul[] = {
+    "a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"};
+
 constexpr Operation kIntegers[] = {
     {"ConvInteger", 2, 4, InferConvInteger, RunConvInteger, ProductsOfIntegerConvolution<kOfConvInteger>,
-     ScratchOfIntegerConvolution<kOfConvInteger>},
+     ScratchOfIntegerConvolution<kOfConvInteger>, kNamesOfConvInteger},
     {"QLinearConv", 8, 9, InferQLinearConv, RunQLinearConv, ProductsOfIntegerConvolution<kOfQLinearConv>,
-     ScratchOfIntegerConvolution<kOfQLinearConv>},
-    {"MatMulInteger", 2, 4, InferMatMulInteger, RunMatMulInteger, ProductsOfIntegerMatrices},
-    {"QLinearMatMul", 8, 8, InferQLinearMatMul, RunQLinearMatMul, ProductsOfIntegerMatrices},
+     ScratchOfIntegerConvolution<kOfQLinearConv>, kNamesOfQLinearConv},
+    {"MatMulInteger", 2, 4, InferMatMulInteger, RunMatMulInteger, ProductsOfIntegerMatrices, nullptr,
+     kNamesOfMatMulInteger},
+    {"QLinearMatMul", 8, 8, InferQLinearMatMul, RunQLinearMatMul, ProductsOfIntegerMatrices, nullptr,
+     kNamesOfQLinearMatMul},
 };
 
 }  // namespace

@@ -17,14 +17,26 @@ absl::StatusOr<Window> PoolOf(const NodeContext& context) {
 }
 
 Specs InferPool(const NodeContext& context) {
-  RETURN_IF_ERROR(ExpectType(context, 0, ElementType::kFloat32));
   ASSIGN_OR_RETURN(const std::int64_t column_major, context.attributes().Integer("storage_order", 0));
   if (column_major != 0) return absl::InvalidArgumentError("storage_order must be 0");
   ASSIGN_OR_RETURN(const Window window, PoolOf(context));
   Shape shape = {context.inputs[0]->shape[0], context.inputs[0]->shape[1]};
   shape.insert(shape.end(), window.output.begin(), window.output.end());
   RETURN_IF_ERROR(ElementsOf(shape).status());
-  return std::vector<Spec>{{ElementType::kFloat32, shape}};
+  return std::vector<Spec>{{context.inputs[0]->type, shape}};
+}
+
+Specs InferAveragePool(const NodeContext& context) {
+  RETURN_IF_ERROR(ExpectType(context, 0, ElementType::kFloat32));
+  return InferPool(context);
+}
+
+Specs InferMaxPool(const NodeContext& context) {
+  const ElementType type = context.inputs[0]->type;
+  if (type != ElementType::kInt8 && type != ElementType::kUint8) {
+    RETURN_IF_ERROR(ExpectType(context, 0, ElementType::kFloat32));
+  }
+  return InferPool(context);
 }
 
 std::int64_t ProductsOfPool(const NodeContext& context, const Spec& output) {
@@ -33,27 +45,44 @@ std::int64_t ProductsOfPool(const NodeContext& context, const Spec& output) {
 }
 
 // Calls act(image, result) for each channel of each image.
+template <class T = float>
 void ForEachPlane(const Arguments& arguments, std::size_t pixels, std::size_t results, const auto& act) {
   const Shape& shape = arguments.inputs[0].spec->shape;
-  const std::span<const float> images = arguments.inputs[0].As<float>();
-  const std::span<float> all = arguments.outputs[0].As<float>();
+  const std::span<const T> images = arguments.inputs[0].As<const T>();
+  const std::span<T> all = arguments.outputs[0].As<T>();
   for (std::size_t plane = 0; plane < static_cast<std::size_t>(shape[0] * shape[1]); ++plane) {
     act(images.subspan(plane * pixels, pixels), all.subspan(plane * results, results));
   }
 }
 
+// A window without a pixel gives the least value.
+template <class T>
+void LargestOfWindows(const Window& window, const Arguments& arguments) {
+  using Limits = std::numeric_limits<T>;
+  constexpr T kLeast = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  ForEachPlane<T>(arguments, Size(window.pixels()), Size(window.windows()),
+                  [&](std::span<const T> image, std::span<T> result) {
+                    std::ranges::fill(result, kLeast);
+                    ForEachTap(window, [&](std::int64_t w, std::int64_t, std::int64_t pixel) {
+                      T& largest = result[Size(w)];
+                      const T value = image[Size(pixel)];
+                      if (!(value <= largest)) largest = value;
+                    });
+                  });
+}
+
 absl::Status RunMaxPool(const NodeContext& context, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Window window, PoolOf(context));
-  ForEachPlane(arguments, static_cast<std::size_t>(window.pixels()),
-               static_cast<std::size_t>(window.windows()),
-               [&](std::span<const float> image, std::span<float> result) {
-                 std::ranges::fill(result, -std::numeric_limits<float>::infinity());
-                 ForEachTap(window, [&](std::int64_t w, std::int64_t, std::int64_t pixel) {
-                   float& largest = result[static_cast<std::size_t>(w)];
-                   const float value = image[static_cast<std::size_t>(pixel)];
-                   if (!(value <= largest)) largest = value;
-                 });
-               });
+  switch (context.inputs[0]->type) {
+    case ElementType::kInt8:
+      LargestOfWindows<std::int8_t>(window, arguments);
+      break;
+    case ElementType::kUint8:
+      LargestOfWindows<std::uint8_t>(window, arguments);
+      break;
+    default:
+      LargestOfWindows<float>(window, arguments);
+  }
   return absl::OkStatus();
 }
 
@@ -118,8 +147,8 @@ absl::Status RunGlobalMax(const NodeContext& context, const Arguments& arguments
 }
 
 constexpr Operation kPools[] = {
-    {"MaxPool", 1, 1, InferPool, RunMaxPool, ProductsOfPool},
-    {"AveragePool", 1, 1, InferPool, RunAveragePool, ProductsOfPool},
+    {"MaxPool", 1, 1, InferMaxPool, RunMaxPool, ProductsOfPool},
+    {"AveragePool", 1, 1, InferAveragePool, RunAveragePool, ProductsOfPool},
     {"GlobalAveragePool", 1, 1, InferGlobal, RunGlobalAverage},
     {"GlobalMaxPool", 1, 1, InferGlobal, RunGlobalMax},
 };

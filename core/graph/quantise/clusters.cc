@@ -8,7 +8,7 @@
 namespace tributary::graph {
 namespace {
 
-constexpr std::string_view kKeepGrid[] = {"MaxPool", "GlobalMaxPool", "Reshape",   "Flatten",
+constexpr std::string_view kKeepGrid[] = {"MaxPool", "GlobalMaxPool", "Reshape",   "Flatten", "Identity",
                                           "Squeeze", "Unsqueeze",     "Transpose", "Dropout"};
 constexpr std::string_view kChangeGrid[] = {"AveragePool", "GlobalAveragePool", "Relu", "Clip"};
 

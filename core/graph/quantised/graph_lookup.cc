@@ -46,22 +46,21 @@ NodeContext GraphLookup::ContextFor(const Node& node) const {
   return context;
 }
 
-const Array* GraphLookup::ZeroPointsOf(const Node& node) const {
-  return node.inputs.size() > 2 && node.inputs[2] != kAbsent ? ConstantAt(node.inputs[2]) : nullptr;
-}
-
-absl::StatusOr<Quantisation> GraphLookup::QuantisationOf(const Node& node, ElementType type) const {
-  const Array* const scale = ConstantAt(node.inputs[1]);
-  const Array* const zero = ZeroPointsOf(node);
-  if (scale == nullptr || (zero == nullptr && node.inputs.size() > 2)) {
+absl::StatusOr<Quantisation> GraphLookup::QuantisationAt(const Node& node, std::size_t scale,
+                                                         ElementType type) const {
+  const std::size_t zero = scale + 1;
+  const Array* const scales = ConstantAt(node.inputs[scale]);
+  const Array* const zeros = Has(node, zero) ? ConstantAt(node.inputs[zero]) : nullptr;
+  if (scales == nullptr || (zeros == nullptr && Has(node, zero))) {
     return Unusable("a scale or zero point is not constant");
   }
-  if (scale->spec.elements() != 1) return Unusable("values between layers have a scale for each channel");
-  Quantisation quantisation{.type = type, .scale = scale->As<float>()[0], .zero_point = 0};
-  if (zero != nullptr) {
-    quantisation.zero_point =
-        type == ElementType::kInt8 ? zero->As<std::int8_t>()[0] : zero->As<std::uint8_t>()[0];
-  }
+  if (scales->spec.elements() != 1) return Unusable("values between layers have a scale for each channel");
+  Quantisation quantisation{.type = type, .scale = scales->As<float>()[0], .zero_point = 0};
+  if (zeros == nullptr) return quantisation;
+  if (zeros->spec.elements() != 1)
+    return Unusable("values between layers have a zero point for each channel");
+  quantisation.zero_point =
+      type == ElementType::kInt8 ? zeros->As<std::int8_t>()[0] : zeros->As<std::uint8_t>()[0];
   return quantisation;
 }
 
@@ -72,21 +71,43 @@ absl::StatusOr<IntegerWeights> GraphLookup::WeightsOf(int value, std::int64_t ax
     return Unusable("the weights are not quantised");
   }
   const Node& node = graph_.nodes[producer];
-  IntegerWeights weights{ConstantAt(node.inputs[0]), {}};
-  if (weights.integers == nullptr || weights.integers->spec.type != ElementType::kInt8) {
-    return Unusable("the weights are not int8");
-  }
-  const Array* const scales = ConstantAt(node.inputs[1]);
-  const Array* const zeros = ZeroPointsOf(node);
-  if (zeros != nullptr && std::ranges::any_of(zeros->As<std::int8_t>(), [](int zero) { return zero != 0; })) {
-    return Unusable("the weights have zero points other than 0");
-  }
-  for (const float scale : scales->As<float>()) weights.scales.push_back(scale);
+  ASSIGN_OR_RETURN(IntegerWeights weights, WeightsAt(node, 0, axis));
   ASSIGN_OR_RETURN(const std::int64_t given, node.attributes.Integer("axis", 1));
-  const std::int64_t rank = weights.integers->spec.rank();
+  const auto rank = static_cast<std::int64_t>(weights.shape.size());
   if (weights.scales.size() > 1 && (given < 0 ? given + rank : given) != axis) {
     return Unusable("the weights have scales along an axis other than the channels out");
   }
+  return weights;
+}
+
+absl::StatusOr<IntegerWeights> GraphLookup::WeightsAt(const Node& node, std::size_t first,
+                                                      std::int64_t axis) const {
+  const Array* const integers = ConstantAt(node.inputs[first]);
+  const Array* const scales = ConstantAt(node.inputs[first + 1]);
+  const bool has_zeros = Has(node, first + 2);
+  const Array* const zeros = has_zeros ? ConstantAt(node.inputs[first + 2]) : nullptr;
+  if (integers == nullptr) return Unusable("the weights are not constant");
+  if (scales == nullptr || (has_zeros && zeros == nullptr)) {
+    return Unusable("a scale or zero point of the weights is not constant");
+  }
+  if (SizeOf(integers->spec.type) != 1) return Unusable("the weights are not int8 or uint8");
+  IntegerWeights weights{integers->spec.shape, {}, {}};
+  for (const float scale : scales->As<float>()) weights.scales.push_back(scale);
+  std::size_t inner = 1;
+  for (std::size_t d = Size(axis) + 1; d < weights.shape.size(); ++d) inner *= Size(weights.shape[d]);
+  const std::size_t channels = zeros == nullptr ? 1 : Size(zeros->spec.elements());
+  bool fit = true;
+  WithType(integers->spec.type, [&](auto kind) {
+    using T = decltype(kind);
+    const std::span<const T> values = integers->As<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const T zero = zeros == nullptr ? T{} : zeros->As<T>()[i / inner % channels];
+      const std::int64_t weight = static_cast<std::int64_t>(values[i]) - static_cast<std::int64_t>(zero);
+      fit = fit && weight >= -128 && weight <= 127;
+      weights.values.push_back(static_cast<std::int8_t>(weight));
+    }
+  });
+  if (!fit) return Unusable("the weights less their zero points are not all from -128 to 127");
   return weights;
 }
 

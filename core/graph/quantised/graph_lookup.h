@@ -15,9 +15,10 @@
 
 namespace tributary::graph {
 
-// int8, with zero points of 0.
+// Less their zero points, which int8 can hold.
 struct IntegerWeights {
-  const Array* integers = nullptr;
+  Shape shape;
+  std::vector<std::int8_t> values;
   std::vector<double> scales;  // of each channel out, or one
 };
 
@@ -35,13 +36,17 @@ class GraphLookup {
   absl::Status ExpectOnlyReader(int value) const;
   NodeContext ContextFor(const Node& node) const;
 
-  // What a QuantizeLinear or DequantizeLinear of that type says for the whole tensor.
-  absl::StatusOr<Quantisation> QuantisationOf(const Node& node, ElementType type) const;
+  // What two inputs of a node, a scale and behind it a zero point of that type, say for a whole tensor.
+  absl::StatusOr<Quantisation> QuantisationAt(const Node& node, std::size_t scale, ElementType type) const;
   // The integers behind a dequantised constant; `axis`: of the channels out.
   absl::StatusOr<IntegerWeights> WeightsOf(int value, std::int64_t axis) const;
+  // The same of three inputs of a node: integers, scales, zero points.
+  absl::StatusOr<IntegerWeights> WeightsAt(const Node& node, std::size_t first, std::int64_t axis) const;
 
  private:
-  const Array* ZeroPointsOf(const Node& node) const;
+  bool Has(const Node& node, std::size_t input) const {
+    return node.inputs.size() > input && node.inputs[input] != kAbsent;
+  }
 
   const Graph& graph_;
   const std::deque<Spec>& specs_;

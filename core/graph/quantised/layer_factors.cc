@@ -23,12 +23,14 @@ absl::Status SetFactors(const LayerReals& reals, const Quantisation& from, const
   const std::size_t each = channels == 0 ? 0 : layer.weights.size() / channels;
   for (std::size_t c = 0; c < channels; ++c) {
     const double unit = reals.units[reals.units.size() == 1 ? 0 : c];
+    double between = 0;  // of a bias: what is left of it between two steps of the sums
     std::int64_t most = layer.kind == LayerKind::kAveragePool ? layer.window.taps() * reach : reach;
     if (layer.kind == LayerKind::kConvolution) {
       most = 0;
       for (std::size_t i = 0; i < each; ++i) most += std::abs(layer.weights[c * each + i]) * reach;
       if (!reals.bias.empty()) {
         const double bias = std::nearbyint(reals.bias[c] / unit);
+        between = std::abs(reals.bias[c] / unit - bias);
         if (!(std::abs(bias) < static_cast<double>(kMostSum))) return TooFar("a bias is too large");
         layer.bias[c] = static_cast<std::int32_t>(bias);
         most += std::abs(layer.bias[c]);
@@ -37,8 +39,8 @@ absl::Status SetFactors(const LayerReals& reals, const Quantisation& from, const
     if (most >= kMostSum) return TooFar(fmt::format("its sums reach {}", most));
     const double real = unit / to.scale;
     ASSIGN_OR_RETURN(const Factor factor, FactorOf(real));
-    // A bias between two steps of the sums moves the result by less than half a step.
-    if (!reals.bias.empty() && real > 1) return TooFar("the bias is finer than the sums");
+    // What is left moves the result by no more than half a step.
+    if (between * real > 0.5) return TooFar("the bias is finer than the sums");
     const double residual = std::nearbyint(std::ldexp(residual_scale / to.scale, factor.shift));
     constexpr std::int64_t kMostResidual = 255;
     const double scaled = static_cast<double>(most) * factor.mantissa + residual * kMostResidual;

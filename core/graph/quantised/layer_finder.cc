@@ -15,7 +15,7 @@
 #include "core/graph/operation.h"
 #include "core/graph/quantised/graph_lookup.h"
 #include "core/graph/quantised/layer_factors.h"
-#include "core/graph/window.h"
+#include "core/graph/quantised/layer_sums.h"
 #include "core/status/macros.h"
 
 namespace tributary::graph {
@@ -26,32 +26,25 @@ constexpr int kMostNested = 16;  // moves, pools and sums without a QuantizeLine
 constexpr std::string_view kMoves[] = {"Reshape",   "Flatten",  "Squeeze", "Unsqueeze",
                                        "Transpose", "Identity", "Dropout"};
 constexpr std::string_view kMaxPools[] = {"MaxPool", "GlobalMaxPool"};
+constexpr std::string_view kIntegerProducts[] = {"QLinearConv", "QLinearMatMul"};
 constexpr std::string_view kAveragePools[] = {"AveragePool", "GlobalAveragePool"};
 
 bool Among(std::string_view name, auto& names) { return std::ranges::find(names, name) != std::end(names); }
 
 absl::Status Unfit(absl::string_view reason) { return absl::InvalidArgumentError(reason); }
 
-// What a node sums, before it is known which integers its result becomes.
-struct SumsFound {
-  QuantisedLayer layer;
-  LayerReals reals;
-  std::vector<std::size_t> nodes;  // the first gives the sums
-};
-
 class LayerFinder {
  public:
   LayerFinder(const Graph& graph, const std::deque<Spec>& specs)
-      : graph_(graph), specs_(specs), lookup_(graph, specs) {
+      : graph_(graph), specs_(specs), lookup_(graph, specs), reader_(lookup_, specs) {
     found_.reasons.resize(graph.nodes.size());
   }
 
   FoundLayers Find() && {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (graph_.nodes[n].operation != "QuantizeLinear" || lookup_.IsConstant(graph_.nodes[n].outputs[0]))
-        continue;
+      if (!EndsLayer(graph_.nodes[n])) continue;
       at_ = n;
-      absl::StatusOr<FoundLayer> layer = LayerEndingWith(n);
+      absl::StatusOr<FoundLayer> layer = LayerAt(n);
       if (!layer.ok()) {
         found_.reasons[at_] = std::string(layer.status().message());
         continue;
@@ -62,6 +55,20 @@ class LayerFinder {
   }
 
  private:
+  // Whether the node gives integers that may be a layer's result.
+  bool EndsLayer(const Node& node) const {
+    if (lookup_.IsConstant(node.outputs[0])) return false;
+    if (node.operation == "QuantizeLinear" || Among(node.operation, kIntegerProducts)) return true;
+    const bool keeps_grid = Among(node.operation, kMoves) || node.operation == "MaxPool";
+    return keeps_grid && node.outputs.size() == 1 && found_.tensors.contains(node.inputs[0]);
+  }
+
+  absl::StatusOr<FoundLayer> LayerAt(std::size_t node) {
+    const std::string& operation = graph_.nodes[node].operation;
+    if (operation == "QuantizeLinear") return LayerEndingWith(node);
+    return Among(operation, kIntegerProducts) ? LayerOfProduct(node) : LayerOfIntegers(node);
+  }
+
   // `place`: of the integers; `value`: the graph's, whose name and shape they have.
   absl::Status KeepTensor(int place, int value, const Quantisation& quantisation) {
     const Shape& shape = specs_[Size(value)].shape;
@@ -74,6 +81,12 @@ class LayerFinder {
     return absl::OkStatus();
   }
 
+  absl::Status KeepOperand(int integers, const Quantisation& quantisation) {
+    RETURN_IF_ERROR(KeepTensor(integers, integers, quantisation));
+    if (found_.tensors.at(integers).quantisation == quantisation) return absl::OkStatus();
+    return Unfit("the same integers are read with two scales");
+  }
+
   // The tensor of integers behind a float value. A pool or a move on the way becomes a layer.
   absl::StatusOr<int> OperandOf(int value, std::vector<std::size_t>& nodes) {
     const std::size_t producer = lookup_.ProducerOf(value);
@@ -83,11 +96,8 @@ class LayerFinder {
       const int integers = node.inputs[0];
       const ElementType type = specs_[Size(integers)].type;
       if (type == ElementType::kInt32) return Unfit("an operand is int32");
-      ASSIGN_OR_RETURN(const Quantisation quantisation, lookup_.QuantisationOf(node, type));
-      RETURN_IF_ERROR(KeepTensor(integers, integers, quantisation));
-      if (found_.tensors.at(integers).quantisation != quantisation) {
-        return Unfit("the same integers are read with two scales");
-      }
+      ASSIGN_OR_RETURN(const Quantisation quantisation, lookup_.QuantisationAt(node, 1, type));
+      RETURN_IF_ERROR(KeepOperand(integers, quantisation));
       nodes.push_back(producer);
       return integers;
     }
@@ -98,8 +108,7 @@ class LayerFinder {
     const Quantisation quantisation = found_.tensors.at(sums.layer.input).quantisation;
     const int integers = static_cast<int>(graph_.values.size() + implied_.size());
     RETURN_IF_ERROR(KeepTensor(integers, value, quantisation));
-    ASSIGN_OR_RETURN(FoundLayer layer,
-                     Finished(std::move(sums), integers, {quantisation.lowest(), quantisation.highest()}));
+    ASSIGN_OR_RETURN(FoundLayer layer, Finished(std::move(sums), integers, WholeRange(quantisation)));
     implied_[value] = integers;
     layer.implied = true;
     found_.layers.push_back(std::move(layer));
@@ -109,20 +118,53 @@ class LayerFinder {
   struct Clamp {
     std::int32_t lowest, highest;
   };
+  static Clamp WholeRange(const Quantisation& grid) { return {grid.lowest(), grid.highest()}; }
 
   absl::StatusOr<FoundLayer> LayerEndingWith(std::size_t end) {
     const Node& node = graph_.nodes[end];
     const int output = node.outputs[0];
     ASSIGN_OR_RETURN(const Quantisation quantisation,
-                     lookup_.QuantisationOf(node, specs_[Size(output)].type));
+                     lookup_.QuantisationAt(node, 1, specs_[Size(output)].type));
     RETURN_IF_ERROR(KeepTensor(output, output, quantisation));
-    Clamp clamp{quantisation.lowest(), quantisation.highest()};
+    Clamp clamp = WholeRange(quantisation);
     std::vector<std::size_t> nodes = {end};
     int value = node.inputs[0];
     ASSIGN_OR_RETURN(value, BehindActivations(value, quantisation, clamp, nodes));
     ASSIGN_OR_RETURN(SumsFound sums, SumsOf(value));
     sums.nodes.insert(sums.nodes.end(), nodes.begin(), nodes.end());
     return Finished(std::move(sums), output, clamp);
+  }
+
+  // A product whose operand and result are integers.
+  absl::StatusOr<FoundLayer> LayerOfProduct(std::size_t at) {
+    constexpr std::size_t kInputScale = 1, kOutputScale = 6;
+    const Node& node = graph_.nodes[at];
+    const int input = node.inputs[0], output = node.outputs[0];
+    ASSIGN_OR_RETURN(const Quantisation from,
+                     lookup_.QuantisationAt(node, kInputScale, specs_[Size(input)].type));
+    ASSIGN_OR_RETURN(const Quantisation to,
+                     lookup_.QuantisationAt(node, kOutputScale, specs_[Size(output)].type));
+    RETURN_IF_ERROR(KeepTensor(output, output, to));
+    RETURN_IF_ERROR(KeepOperand(input, from));
+    if (lookup_.IsConstant(input)) return Unfit("its input is constant");
+    SumsFound sums = SumsAt(at);
+    sums.layer.input = input;
+    const QuantisedTensor& tensor = found_.tensors.at(input);
+    RETURN_IF_ERROR(node.operation == "QLinearConv" ? reader_.ReadIntegerConvolution(node, tensor, sums)
+                                                    : reader_.ReadIntegerMatrix(node, tensor, sums));
+    return Finished(std::move(sums), output, WholeRange(to));
+  }
+
+  // A move or a pool of largest values between integers keeps the grid of its operand.
+  absl::StatusOr<FoundLayer> LayerOfIntegers(std::size_t at) {
+    const Node& node = graph_.nodes[at];
+    const int input = node.inputs[0], output = node.outputs[0];
+    const Quantisation grid = found_.tensors.at(input).quantisation;
+    RETURN_IF_ERROR(KeepTensor(output, output, grid));
+    SumsFound sums = SumsAt(at);
+    sums.layer.input = input;
+    RETURN_IF_ERROR(ReadWithoutWeights(node, sums));
+    return Finished(std::move(sums), output, WholeRange(grid));
   }
 
   // Narrows `clamp` by Relu and Clip; the value that goes into the first of them.
@@ -161,6 +203,20 @@ class LayerFinder {
     }
   }
 
+  // Names the node; its sums are read next.
+  SumsFound SumsAt(std::size_t node) const {
+    SumsFound sums;
+    sums.layer.name = graph_.nodes[node].name;
+    sums.nodes.push_back(node);
+    return sums;
+  }
+
+  // A pool or a move of the layer's input.
+  absl::Status ReadWithoutWeights(const Node& node, SumsFound& sums) const {
+    if (Among(node.operation, kMoves)) return reader_.ReadMove(node, sums);
+    return reader_.ReadPool(node, found_.tensors.at(sums.layer.input), sums);
+  }
+
   absl::StatusOr<SumsFound> SumsOf(int value) {
     if (depth_ == kMostNested) return Unfit("too many nodes stand between two quantised values");
     ++depth_;
@@ -175,19 +231,21 @@ class LayerFinder {
     if (lookup_.IsConstant(value)) return Unfit("it is constant");
     const Node& node = graph_.nodes[producer];
     at_ = producer;
-    SumsFound sums;
-    sums.layer.name = node.name;
-    sums.nodes.push_back(producer);
-    if (node.operation == "Conv") {
-      RETURN_IF_ERROR(ReadConvolution(node, sums));
-    } else if (node.operation == "Gemm" || node.operation == "MatMul") {
-      RETURN_IF_ERROR(ReadMatrix(node, sums));
-    } else if (node.operation == "Add") {
-      return SumsOfAdd(node, std::move(sums));
-    } else if (Among(node.operation, kMaxPools) || Among(node.operation, kAveragePools)) {
-      RETURN_IF_ERROR(ReadPool(node, sums));
-    } else if (Among(node.operation, kMoves)) {
-      RETURN_IF_ERROR(ReadMove(node, sums));
+    SumsFound sums = SumsAt(producer);
+    if (node.operation == "Add") return SumsOfAdd(node, std::move(sums));
+    const bool convolution = node.operation == "Conv";
+    if (convolution || node.operation == "Gemm" || node.operation == "MatMul") {
+      RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
+      at_ = producer;
+      const QuantisedTensor& input = found_.tensors.at(sums.layer.input);
+      sums.reals.units.clear();
+      RETURN_IF_ERROR(convolution ? reader_.ReadConvolution(node, input, sums)
+                                  : reader_.ReadMatrix(node, input, sums));
+    } else if (Among(node.operation, kMaxPools) || Among(node.operation, kAveragePools) ||
+               Among(node.operation, kMoves)) {
+      RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
+      at_ = producer;
+      RETURN_IF_ERROR(ReadWithoutWeights(node, sums));
     } else if (node.operation == "DequantizeLinear") {
       sums.nodes.clear();
       RETURN_IF_ERROR(ReadOperand(value, sums));
@@ -201,146 +259,6 @@ class LayerFinder {
   absl::Status ReadOperand(int value, SumsFound& sums) {
     ASSIGN_OR_RETURN(sums.layer.input, OperandOf(value, sums.nodes));
     sums.reals.units = {found_.tensors.at(sums.layer.input).quantisation.scale};
-    return absl::OkStatus();
-  }
-
-  void SetUnits(const IntegerWeights& weights, SumsFound& sums) {
-    const double input = sums.reals.units[0];
-    sums.reals.units.clear();
-    for (const double scale : weights.scales) sums.reals.units.push_back(input * scale);
-  }
-
-  absl::Status ReadBias(int value, std::size_t channels, double beta, SumsFound& sums) {
-    const Array* const constant = lookup_.ConstantAt(value);
-    if (constant == nullptr) return Unfit("the bias is not constant");
-    const std::span<const float> values = constant->As<float>();
-    if (values.size() != 1 && values.size() != channels) return Unfit("the bias is not one of channels");
-    if (sums.reals.bias.empty()) sums.reals.bias.resize(channels);
-    for (std::size_t c = 0; c < channels; ++c) {
-      sums.reals.bias[c] += beta * static_cast<double>(values[values.size() == 1 ? 0 : c]);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadConvolution(const Node& node, SumsFound& sums) {
-    RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    ASSIGN_OR_RETURN(const IntegerWeights weights, lookup_.WeightsOf(node.inputs[1], 0));
-    const Shape& shape = weights.integers->spec.shape;
-    if (shape.size() > 4) return Unfit("the window has three dimensions");
-    ASSIGN_OR_RETURN(sums.layer.window, WindowOf(lookup_.ContextFor(node), {shape.begin() + 2, shape.end()}));
-    MakePlane(sums.layer.window);
-    ASSIGN_OR_RETURN(sums.layer.groups, node.attributes.Integer("group", 1));
-    sums.layer.kind = LayerKind::kConvolution;
-    const std::span<const std::int8_t> values = weights.integers->As<std::int8_t>();
-    sums.layer.weights.assign(values.begin(), values.end());
-    sums.layer.bias.resize(Size(shape[0]));
-    SetUnits(weights, sums);
-    if (node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
-      RETURN_IF_ERROR(ReadBias(node.inputs[2], Size(shape[0]), 1, sums));
-    }
-    return absl::OkStatus();
-  }
-
-  // As a convolution of images of one pixel.
-  absl::Status ReadMatrix(const Node& node, SumsFound& sums) {
-    const bool gemm = node.operation == "Gemm";
-    ASSIGN_OR_RETURN(const std::int64_t a_transposed, node.attributes.Integer("transA", 0));
-    ASSIGN_OR_RETURN(const std::int64_t b_transposed, node.attributes.Integer("transB", 0));
-    ASSIGN_OR_RETURN(const float alpha, node.attributes.Real("alpha", 1));
-    ASSIGN_OR_RETURN(const float beta, node.attributes.Real("beta", 1));
-    if (a_transposed != 0) return Unfit("A is transposed");
-    if (!(alpha > 0)) return Unfit("alpha is not above 0");
-    if (specs_[Size(node.inputs[0])].rank() != 2 || specs_[Size(node.inputs[1])].rank() != 2) {
-      return Unfit("only products of two matrices are computed in integers");
-    }
-    RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    ASSIGN_OR_RETURN(const IntegerWeights weights,
-                     lookup_.WeightsOf(node.inputs[1], b_transposed != 0 ? 0 : 1));
-    const Shape& shape = weights.integers->spec.shape;
-    const std::size_t inputs = Size(shape[b_transposed != 0 ? 1 : 0]),
-                      outputs = Size(shape[b_transposed != 0 ? 0 : 1]);
-    const std::span<const std::int8_t> values = weights.integers->As<std::int8_t>();
-    sums.layer.kind = LayerKind::kConvolution;
-    sums.layer.window = {.size = {1, 1},
-                         .stride = {1, 1},
-                         .dilation = {1, 1},
-                         .before = {0, 0},
-                         .after = {0, 0},
-                         .input = {1, 1},
-                         .output = {1, 1}};
-    sums.layer.weights.resize(values.size());
-    for (std::size_t o = 0; o < outputs; ++o) {
-      for (std::size_t i = 0; i < inputs; ++i) {
-        sums.layer.weights[o * inputs + i] = values[b_transposed != 0 ? o * inputs + i : i * outputs + o];
-      }
-    }
-    sums.layer.bias.resize(outputs);
-    SetUnits(weights, sums);
-    for (double& unit : sums.reals.units) unit *= alpha;
-    if (gemm && node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
-      const Shape& c = specs_[Size(node.inputs[2])].shape;
-      if (c.size() == 2 && c[0] != 1) return Unfit("the bias is not one of channels");
-      RETURN_IF_ERROR(ReadBias(node.inputs[2], outputs, beta, sums));
-    }
-    return absl::OkStatus();
-  }
-
-  // A window over one dimension as one over two.
-  static void MakePlane(Window& window) {
-    if (window.rank() != 1) return;
-    for (auto* const numbers :
-         {&window.size, &window.stride, &window.dilation, &window.input, &window.output}) {
-      numbers->insert(numbers->begin(), 1);
-    }
-    for (auto* const numbers : {&window.before, &window.after}) numbers->insert(numbers->begin(), 0);
-  }
-
-  absl::Status ReadPool(const Node& node, SumsFound& sums) {
-    RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    const QuantisedTensor& input = found_.tensors.at(sums.layer.input);
-    Window& window = sums.layer.window;
-    sums.layer.kind = Among(node.operation, kMaxPools) ? LayerKind::kMaxPool : LayerKind::kAveragePool;
-    if (node.operation.starts_with("Global")) {
-      const std::vector<std::int64_t> sides = {input.height(), input.width()};
-      window = {.size = sides,
-                .stride = {1, 1},
-                .dilation = {1, 1},
-                .before = {0, 0},
-                .after = {0, 0},
-                .input = sides,
-                .output = {1, 1}};
-    } else {
-      ASSIGN_OR_RETURN(const Integers size, node.attributes.Integers("kernel_shape", {}));
-      ASSIGN_OR_RETURN(const std::int64_t ceiling, node.attributes.Integer("ceil_mode", 0));
-      ASSIGN_OR_RETURN(window, WindowOf(lookup_.ContextFor(node), size, ceiling != 0));
-      MakePlane(window);
-    }
-    for (std::size_t d = 0; d < 2; ++d) {
-      if (window.dilation[d] > 1 && window.before[d] + window.after[d] > 0) {
-        return Unfit("a window with gaps may see padding only");
-      }
-    }
-    if (sums.layer.kind == LayerKind::kMaxPool) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::int64_t with_padding, node.attributes.Integer("count_include_pad", 0));
-    for (std::size_t d = 0; d < 2; ++d) {
-      const std::int64_t reach =
-          (window.output[d] - 1) * window.stride[d] + (window.size[d] - 1) * window.dilation[d] + 1;
-      const bool padded = window.before[d] + window.after[d] > 0;
-      if ((padded && with_padding == 0) || reach > window.input[d] + window.before[d] + window.after[d]) {
-        return Unfit("windows at the edge have another divisor");
-      }
-    }
-    sums.reals.units[0] /= static_cast<double>(window.taps());
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadMove(const Node& node, SumsFound& sums) {
-    RETURN_IF_ERROR(ReadOperand(node.inputs[0], sums));
-    sums.layer.kind = LayerKind::kMove;
-    if (node.operation != "Transpose") return absl::OkStatus();
-    Integers reversed;
-    for (std::int64_t d = specs_[Size(node.inputs[0])].rank(); d-- > 0;) reversed.push_back(d);
-    ASSIGN_OR_RETURN(sums.layer.permutation, node.attributes.Integers("perm", reversed));
     return absl::OkStatus();
   }
 
@@ -400,7 +318,7 @@ class LayerFinder {
     if (!leading_ones || !(trailing_ones || specs_[Size(constant)].elements() == 1)) {
       return Unfit("the bias is not one of channels");
     }
-    RETURN_IF_ERROR(ReadBias(constant, sums.layer.bias.size(), 1, sums));
+    RETURN_IF_ERROR(reader_.ReadBias(constant, sums.layer.bias.size(), 1, sums));
     sums.nodes.push_back(add);
     return sums;
   }
@@ -428,6 +346,7 @@ class LayerFinder {
   const Graph& graph_;
   const std::deque<Spec>& specs_;
   const GraphLookup lookup_;
+  const SumsReader reader_;
   std::size_t at_ = 0;          // the node that is looked at, which a refusal names
   std::map<int, int> implied_;  // of a float value, the tensor that OperandOf made for it
   int depth_ = 0;

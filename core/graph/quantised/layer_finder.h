@@ -1,4 +1,5 @@
-// Finds the layers of a quantised graph in ONNX's QDQ form that can be computed in integers.
+// Finds the layers of a quantised graph, in ONNX's QDQ form or with its operators of integers, that can be
+// computed in integers.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,9 @@ struct FoundLayers {
 //
 // Taken between them: Conv, Gemm and MatMul with constant int8 weights and a constant bias, pools, Add of two
 // operands or of an operand to one of these, Reshape and what else moves elements, then Relu and Clip.
+//
+// QLinearConv and QLinearMatMul are layers, too, and so are pools of largest values and moves between the
+// integers of layers. Their results are within one step of what their operators give.
 FoundLayers FindQuantisedLayers(const Graph& graph, const std::deque<Spec>& specs);
 
 }  // namespace tributary::graph

@@ -79,7 +79,7 @@ class Divider {
     if (layer.residual != kAbsent) act(layer.residual);
   }
 
-  // A layer that ends with a QuantizeLinear gives a value of the graph; another one must have a reader.
+  // A layer that gives a value of the graph lives; another one must have a reader.
   void FindLivingLayers() {
     std::set<int> read;
     for (std::size_t l = found_.layers.size(); l-- > 0;) {
@@ -96,7 +96,7 @@ class Divider {
       if (!alive_[l]) continue;
       for (const std::size_t node : found_.layers[l].nodes) {
         within[node] = true;
-        ends[node] = ends[node] || graph_.nodes[node].operation == "QuantizeLinear";
+        ends[node] = ends[node] || graph_.nodes[node].outputs[0] == found_.layers[l].layer.output;
       }
     }
     std::vector<bool> needed(graph_.values.size());

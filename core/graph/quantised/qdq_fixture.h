@@ -13,6 +13,14 @@
 
 namespace tributary::graph::testing {
 
+// What an operator of integers multiplies by.
+struct IntegerWeightsText {
+  ElementType type = ElementType::kInt8;
+  Shape shape;
+  std::vector<std::int32_t> values, zeros = {0}, bias = {};
+  std::vector<float> scales = {0.01f};
+};
+
 class QdqModel {
  public:
   explicit QdqModel(std::uint64_t seed) : random_(seed) {}
@@ -80,6 +88,27 @@ class QdqModel {
     return name + "_float";
   }
 
+  // QLinearConv or QLinearMatMul: `weights` as int8 or uint8 with these zero points, of each channel out or
+  // one.
+  std::string IntegerProduct(const std::string& operation, const std::string& x, const Quantisation& from,
+                             const IntegerWeightsText& weights, const Quantisation& to,
+                             const std::vector<std::pair<std::string, std::int64_t>>& attributes = {}) {
+    const std::string stem = Next("weights"), name = Next(operation);
+    const int type = TypeNumber(weights.type);
+    const auto count = [](const auto& values) -> Shape { return {static_cast<std::int64_t>(values.size())}; };
+    model_.Small(stem, weights.shape, weights.values, type)
+        .Floats(stem + "_scale", count(weights.scales), weights.scales);
+    model_.Small(stem + "_zero", count(weights.zeros), weights.zeros, type);
+    std::vector<std::string> inputs = {
+        x, Scale(from), Zero(from), stem, stem + "_scale", stem + "_zero", Scale(to), Zero(to)};
+    if (!weights.bias.empty()) {
+      model_.Small(stem + "_bias", count(weights.bias), weights.bias, onnx::TensorProto::INT32);
+      inputs.push_back(stem + "_bias");
+    }
+    model_.Node(operation, inputs, name, attributes);
+    return name;
+  }
+
   std::string Node(const std::string& operation, const std::vector<std::string>& inputs,
                    const std::vector<std::pair<std::string, std::int64_t>>& attributes = {}) {
     const std::string name = Next(operation);
@@ -97,10 +126,11 @@ class QdqModel {
     return array;
   }
 
- private:
   static int TypeNumber(ElementType type) {
     return type == ElementType::kInt8 ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
   }
+
+ private:
   std::string Next(const std::string& stem) { return stem + "_" + std::to_string(count_++); }
   std::string Scale(const Quantisation& quantisation) {
     const std::string name = Next("scale");

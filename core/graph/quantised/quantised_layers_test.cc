@@ -5,90 +5,25 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "core/graph/quantised/qdq_fixture.h"
-#include "core/graph/quantised/quantised_layer.h"
+#include "core/graph/quantised/layer_fixture.h"
 #include "core/graph/session.h"
-#include "hwy/targets.h"
 
 namespace tributary::graph {
 namespace {
 
+using testing::Compare;
+using testing::Compared;
+using testing::ExpectAllInIntegers;
+using testing::FittingScale;
 using ::testing::HasSubstr;
-using testing::ModelText;
+using testing::kByteTypes;
+using testing::Opened;
 using testing::QdqModel;
-
-constexpr ElementType kByteTypes[] = {ElementType::kInt8, ElementType::kUint8};
-
-std::unique_ptr<Session> Opened(const ModelText& model, Arithmetic arithmetic) {
-  auto session = Session::Load(model.Bytes(), {.arithmetic = arithmetic});
-  EXPECT_TRUE(session.ok()) << session.status();
-  return session.ok() ? *std::move(session) : nullptr;
-}
-
-struct Compared {
-  std::int64_t elements = 0, different = 0;
-};
-
-// Runs both on the same bytes. Every byte of every output differs by one step at most.
-Compared Compare(QdqModel& qdq, int runs = 3) {
-  const auto integers = Opened(qdq.model(), Arithmetic::kIntegers),
-             reference = Opened(qdq.model(), Arithmetic::kAsWritten);
-  Compared compared;
-  if (integers == nullptr || reference == nullptr) return compared;
-  for (int run = 0; run < runs; ++run) {
-    std::vector<Array> arrays;
-    std::vector<View> views;
-    for (const PortReport& input : integers->inputs()) arrays.push_back(qdq.Bytes(input.spec));
-    for (const Array& array : arrays) views.push_back(array.view());
-    EXPECT_TRUE(integers->Run(views).ok());
-    EXPECT_TRUE(reference->Run(views).ok());
-    for (std::size_t o = 0; o < reference->outputs().size(); ++o) {
-      const bool is_signed = reference->outputs()[o].spec.type == ElementType::kInt8;
-      const auto found = integers->output(o).As<std::uint8_t>(),
-                 expected = reference->output(o).As<std::uint8_t>();
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        const int difference =
-            is_signed ? static_cast<std::int8_t>(found[i]) - static_cast<std::int8_t>(expected[i])
-                      : found[i] - expected[i];
-        EXPECT_LE(std::abs(difference), 1) << "element " << i << " of output " << o;
-        if (std::abs(difference) > 1) return compared;
-        ++compared.elements;
-        compared.different += difference != 0 ? 1 : 0;
-      }
-    }
-  }
-  return compared;
-}
-
-// Whether every node of the plan is part of a layer.
-void ExpectAllInIntegers(QdqModel& qdq) {
-  const auto session = Opened(qdq.model(), Arithmetic::kIntegers);
-  ASSERT_NE(session, nullptr);
-  for (const NodeReport& node : session->nodes()) {
-    EXPECT_EQ(node.arithmetic, "int8") << node.name << " (" << node.operation << "): " << node.why;
-    EXPECT_NE(node.layer, "");
-  }
-}
-
-std::string WhyOf(QdqModel& qdq, const std::string& operation) {
-  const auto session = Opened(qdq.model(), Arithmetic::kIntegers);
-  if (session == nullptr) return "";
-  for (const NodeReport& node : session->nodes()) {
-    if (node.operation == operation && node.arithmetic != "int8") return node.why;
-  }
-  return "computed in integers";
-}
-
-// A result of this many products of random bytes fills most of its range.
-float FittingScale(std::int64_t depth, float input, float weight) {
-  return std::sqrt(static_cast<float>(depth)) * 75 * 75 * input * weight / 60;
-}
+using testing::WhyOf;
 
 struct ConvolutionCase {
   Shape input, weights;
@@ -293,47 +228,6 @@ TEST(QuantisedLayersTest, PoolsAndMovesNeedNoQuantizeLinearOfTheirOwn) {
   EXPECT_EQ(Compare(qdq).elements, 3 * 10);
 }
 
-class ByteKernelsTest : public ::testing::Test {
- protected:
-  ~ByteKernelsTest() override { hwy::SetSupportedTargetsForTest(0); }
-
-  // What a processor that has this target alone gives for all kinds of kernels.
-  static std::vector<std::byte> Results(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    QdqModel qdq(59);
-    const Quantisation grid{ElementType::kUint8, 0.02f, 111};
-    const std::string x = qdq.Input("x", {2, 21, 9, 11}, grid);
-    const auto finish = [&](const std::string& value) { qdq.model().Output(qdq.Quantised(value, grid)); };
-    finish(qdq.Node("Conv", {x, qdq.Weights({50, 21, 3, 3}, 2e-3f, 0), qdq.Bias(50, 0.02f, 9'000)}));
-    finish(qdq.Node("Conv", {x, qdq.Weights({21, 1, 3, 3}, 6e-3f, 0)}, {{"group", 21}}));
-    finish(qdq.Node("Add", {x, qdq.Node("Conv", {x, qdq.Weights({21, 21, 1, 1}, 2e-3f, 0)})}));
-    finish(qdq.Node("Add", {x, x}));
-    finish(qdq.Node("GlobalAveragePool", {x}));
-    const auto session = Opened(qdq.model(), Arithmetic::kIntegers);
-    const Array bytes = qdq.Bytes(session->inputs()[0].spec);
-    const View views[] = {bytes.view()};
-    EXPECT_TRUE(session->Run(views).ok());
-    std::vector<std::byte> all;
-    for (std::size_t o = 0; o < session->outputs().size(); ++o) {
-      const auto result = session->output(o).As<std::byte>();
-      all.insert(all.end(), result.begin(), result.end());
-    }
-    return all;
-  }
-};
-
-TEST_F(ByteKernelsTest, GiveTheSameBitsOnEveryProcessor) {
-  const std::vector<std::byte> expected = Results(0);
-  const std::int64_t here = hwy::SupportedTargets();
-  int tried = 0;
-  for (std::int64_t target = 1; target != 0 && target <= HWY_SCALAR; target <<= 1) {
-    if ((here & target) == 0) continue;
-    EXPECT_EQ(Results(target), expected) << hwy::TargetName(target);
-    ++tried;
-  }
-  EXPECT_GT(tried, 0);
-}
-
 // A float node between layers, results that leave in the middle, and floats that have other readers.
 TEST(QuantisedLayersTest, LayersAndFloatNodesTakeTurns) {
   QdqModel qdq(31);
@@ -465,28 +359,6 @@ TEST(QuantisedLayersTest, MemoryOfLayersIsCheckedBeforeItIsTaken) {
   const std::uint64_t needed = (*all)->memory_bytes();
   EXPECT_EQ(Session::Load(file, {.memory_bytes = needed - 262'144}).status().code(),
             absl::StatusCode::kResourceExhausted);
-}
-
-// --- the arithmetic of a result ---
-
-TEST(QuantisedLayerTest, FactorsAreTheNearestOfTheirBits) {
-  for (const double factor : {1.0, 0.5, 3.0, 0.1, 1e-3, 7.3e-7, 1234.5, 0x1.ffffffp0}) {
-    const auto found = FactorOf(factor);
-    ASSERT_TRUE(found.ok());
-    EXPECT_LE(std::abs(std::ldexp(found->mantissa, -found->shift) / factor - 1), 0x1p-24);
-    EXPECT_LT(found->mantissa, 1 << 24);
-  }
-  for (const double factor : {0.0, -1.0, 0x1p24, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    EXPECT_FALSE(FactorOf(factor).ok());
-  }
-}
-
-TEST(QuantisedLayerTest, RoundsTiesToEven) {
-  for (std::int64_t value = -40; value <= 40; ++value) {
-    for (const std::int32_t shift : {0, 1, 2, 3}) {
-      EXPECT_EQ(RoundedShift(value, shift), std::nearbyint(std::ldexp(static_cast<double>(value), -shift)));
-    }
-  }
 }
 
 }  // namespace
