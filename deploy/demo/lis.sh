@@ -18,7 +18,7 @@ settle_s=0
 panel_keys=
 if [ "$accelerator" = emulated ]; then
   rate_hz=4.0
-  deadline_ms=2000.0
+  deadline_ms=10000.0
   settle_s=5
 elif [ "$accelerator" = xrt ]; then
   # Each node has its own board, simulated clock by clock: a slot of four users takes 20 ms of a processor's

@@ -69,7 +69,7 @@ class PositioningTrainerTest : public ::testing::Test {
     settings.set_workload("positioning");
     settings.set_local_steps(150);
     settings.set_batch(64);
-    settings.set_learning_rate(0.008);  // 0.002 at this batch
+    settings.set_learning_rate(0.002);  // 0.0005 at this batch
     task_.round = 1;
   }
 
@@ -115,7 +115,7 @@ TEST_F(PositioningTrainerTest, RoundsLearnHowThePanelHangsAndHowSureItMayBe) {
   const auto network = nn::PositioningFromTensors(model_);
   ASSERT_TRUE(network.ok()) << network.status();
   const Judged after = Judge(*network, others);
-  EXPECT_LT(after.error_m, 0.6 * before.error_m);
+  EXPECT_LT(after.error_m, 0.75 * before.error_m);  // 0.39 to 0.57 in five draws
   EXPECT_GT(before.nees, 20);
   EXPECT_LT(after.nees, 8);
   EXPECT_LT(metrics_.loss(), first_loss);
