@@ -85,7 +85,10 @@ bool RoundCourse::KeepFailure(v1::Round line) {
   ++run_.account.failed_rounds;
   runtime::LogWarning("run {}: round {} changed nothing: {}", run_.name(), line.round(), line.failure());
   LeaveOutLiars(line.round());
-  return true;
+  // Nodes fetch the model from its file: without it every later round would fail as well. Too many open files
+  // are no fault of the store.
+  const absl::Status model = run_.surroundings.store.Read(run_.journal.model().file).status();
+  return absl::IsResourceExhausted(model) || run_.Healthy(model);
 }
 
 void RoundCourse::FailRound(std::uint32_t round, const absl::Status& status) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "aggregator/learning/relay/tree_fixture.h"
@@ -127,6 +128,31 @@ TEST_F(DeclinesTest, ARoundThatTooManyDeclineFailsAtOnceAndTheRunSaysWhatItWaits
   EXPECT_THAT(host_.WaitForRound(1).failure(), HasSubstr("b because of images: images of side 32"));
   EXPECT_THAT(host_.Run().run().message(), HasSubstr("1 more cannot train"));
   EXPECT_EQ(host_.coordinator().board().Find("r")->failed_rounds, 1u);
+}
+
+// No node can fetch the model from now on, so that rounds would fail for ever.
+TEST_F(DeclinesTest, ARunWhoseModelIsAwayFailsAndGoesOnWhenItIsBack) {
+  StartRun(2);
+  const std::string models = host_.store() + "/models";
+  {
+    TestNode a(host_, "a"), b(host_, "b");
+    const std::uint32_t round = a.NextTrain().round();
+    std::filesystem::rename(models, models + ".away");
+    Decline("a", round, "cannot fetch", /*for_good=*/false);
+  }
+  EXPECT_TRUE(Eventually([&] { return host_.Run().run().state() == v1::RUN_STATE_FAILED; }));
+  EXPECT_THAT(host_.Run().run().message(), HasSubstr("is missing from the store"));
+  EXPECT_THAT(host_.Run().run().message(), HasSubstr("tributary run resume r"));
+  std::filesystem::rename(models + ".away", models);
+  const auto stub = v1::RunService::NewStub(host_.channel());
+  grpc::ClientContext context;
+  v1::ResumeRunRequest request;
+  request.set_run("r");
+  v1::ResumeRunResponse response;
+  ASSERT_TRUE(stub->ResumeRun(&context, request, &response).ok());
+  TestNode a(host_, "a"), b(host_, "b");
+  for (TestNode* node : {&a, &b}) ASSERT_TRUE(node->Submit(node->NextTrain(), {1, 1, 1}).accepted());
+  EXPECT_TRUE(Eventually([&] { return host_.Run().run().committed_rounds() == 1; }));
 }
 
 TEST_F(DeclinesTest, AMessageIsShortenedAndWritesNothingOnATerminal) {
