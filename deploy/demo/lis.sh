@@ -19,7 +19,7 @@ panel_keys=
 if [ "$accelerator" = emulated ]; then
   rate_hz=4.0
   deadline_ms=10000.0
-  settle_s=5
+  settle_s=12
 elif [ "$accelerator" = xrt ]; then
   # Each node has its own board, simulated clock by clock: a slot of four users takes 20 ms of a processor's
   # time.
