@@ -25,6 +25,12 @@ inline std::unique_ptr<Session> Opened(const ModelText& model, Arithmetic arithm
 
 struct Compared {
   std::int64_t elements = 0, different = 0;
+
+  Compared& operator+=(const Compared& other) {
+    elements += other.elements;
+    different += other.different;
+    return *this;
+  }
 };
 
 // Runs both on the same bytes. Every byte of every output differs by one step at most.

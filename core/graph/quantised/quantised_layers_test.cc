@@ -104,8 +104,7 @@ TEST(QuantisedLayersTest, ConvolutionsGiveWhatFloatsGive) {
       ExpectAllInIntegers(qdq);
       const Compared compared = Compare(qdq);
       EXPECT_GT(compared.elements, 0);
-      all.elements += compared.elements;
-      all.different += compared.different;
+      all += compared;
     }
   }
   // The float path rounds the sum of products; only sums that close to a tie may differ: with 24 bits of

@@ -67,7 +67,9 @@ void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::sp
   const float limit =
       static_cast<float>(std::min<std::size_t>(127, (std::size_t{1} << 24) / (255 * kTaps * inputs)));
   std::ranges::transform(weights, words.begin(), [limit](float weight) {
-    return static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / kKernelUnit), -limit, limit));
+    const float word = std::nearbyint(weight / kKernelUnit);
+    // Not clamp: a weight of a training that diverged is no number, and must become one.
+    return static_cast<std::int8_t>(word >= -limit ? std::min(word, limit) : -limit);
   });
 }
 

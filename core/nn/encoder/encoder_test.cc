@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/nn/kernel/random_stream.h"
@@ -15,6 +18,17 @@ constexpr std::size_t kEncoderBatch = 4;
 
 // A smooth norm between kinks: a central difference along a random direction, step 1e-3 in float, sees the
 // slope to some per cent; a wrong term of a norm's gradient is of the order of the slope itself.
+TEST(QuantiseKernelsTest, RoundsTiesToEvenAndSaturatesAlsoWhatIsNoNumber) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::array<float, 6> weights = {2.5f * kKernelUnit, 3.5f * kKernelUnit, 5,
+                                        -kInfinity,         kInfinity,          NAN};
+  std::array<std::int8_t, 6> words = {};
+  QuantiseKernels(weights, 1, words);
+  EXPECT_EQ(words, (std::array<std::int8_t, 6>{2, 4, 127, -127, 127, -127}));
+  QuantiseKernels(weights, 64, words);  // sums of 64 channels must stay exact in float32
+  EXPECT_EQ(words, (std::array<std::int8_t, 6>{2, 4, 114, -114, 114, -114}));
+}
+
 TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
   for (const EncoderNorm norm : {EncoderNorm::kBatch, EncoderNorm::kFilterResponse, EncoderNorm::kNone}) {
     EncoderOptions options;
