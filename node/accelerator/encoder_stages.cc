@@ -18,7 +18,7 @@ constexpr std::uint64_t kTaps = kKernelSide * kKernelSide;
 // Far above what the largest encoder takes.
 constexpr std::uint64_t kMostSectionBytes = std::uint64_t{1} << 30;
 
-graph::QuantisedTensor Bytes(std::string name, std::size_t batch, std::size_t channels, std::size_t side) {
+graph::QuantisedTensor BytesOf(std::string name, std::size_t batch, std::size_t channels, std::size_t side) {
   const auto pixels = static_cast<std::int64_t>(side);
   return {.name = std::move(name),
           .shape = {static_cast<std::int64_t>(batch), static_cast<std::int64_t>(channels), pixels, pixels},
@@ -46,12 +46,12 @@ absl::StatusOr<graph::QuantisedSection> SectionOf(const nn::EncoderOptions& opti
     section.tensors.push_back(std::move(tensor));
     return static_cast<int>(section.tensors.size()) - 1;
   };
-  int input = add(Bytes("images", batch, options.input_channels, options.side));
+  int input = add(BytesOf("images", batch, options.input_channels, options.side));
   section.inputs = {input};
   std::size_t inputs = options.input_channels, side = options.side;
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::size_t outputs = options.channels[i];
-    const int convolved = add(Bytes(fmt::format("conv{}", i + 1), batch, outputs, side));
+    const int convolved = add(BytesOf(fmt::format("conv{}", i + 1), batch, outputs, side));
     section.layers.push_back({.name = section.tensors.back().name,
                               .kind = graph::LayerKind::kConvolution,
                               .input = input,
@@ -63,7 +63,7 @@ absl::StatusOr<graph::QuantisedSection> SectionOf(const nn::EncoderOptions& opti
                               .highest = 255});
     section.outputs.push_back(convolved);
     if (i + 1 == options.channels.size()) break;
-    input = add(Bytes(fmt::format("pool{}", i + 1), batch, outputs, side / 2));
+    input = add(BytesOf(fmt::format("pool{}", i + 1), batch, outputs, side / 2));
     section.layers.push_back({.name = section.tensors.back().name,
                               .kind = graph::LayerKind::kMaxPool,
                               .input = convolved,
@@ -81,7 +81,26 @@ std::size_t Elements(const graph::QuantisedTensor& tensor) {
   return static_cast<std::size_t>(tensor.elements());
 }
 
+const graph::QuantisedTensor& TensorOf(const graph::QuantisedSection& section, int place) {
+  return section.tensors[static_cast<std::size_t>(place)];
+}
+
+// The first layer that the target cannot compute, with its reason.
+std::string WhyNotSection(const graph::QuantisedSection& section, const TensorTarget& target) {
+  for (const graph::QuantisedLayer& layer : section.layers) {
+    const std::string why =
+        target.WhyNot(layer, TensorOf(section, layer.input), TensorOf(section, layer.output));
+    if (!why.empty()) return fmt::format("{} does not fit the tensor unit: {}", layer.name, why);
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string EncoderStages::WhyNot(const nn::EncoderOptions& options, const TensorTarget& target) {
+  const auto section = SectionOf(options, 1);
+  return section.ok() ? WhyNotSection(*section, target) : std::string(section.status().message());
+}
 
 absl::StatusOr<std::unique_ptr<EncoderStages>> EncoderStages::Create(const nn::EncoderOptions& options,
                                                                      std::size_t batch,
@@ -93,45 +112,39 @@ absl::StatusOr<std::unique_ptr<EncoderStages>> EncoderStages::Create(const nn::E
   std::unique_ptr<EncoderStages> stages(new EncoderStages());
   ASSIGN_OR_RETURN(stages->section_, SectionOf(options, batch));
   const graph::QuantisedSection& section = stages->section_;
-  const auto tensor = [&section](int place) -> const graph::QuantisedTensor& {
-    return section.tensors[static_cast<std::size_t>(place)];
-  };
-  for (const graph::QuantisedLayer& layer : section.layers) {
-    const std::string why = target.WhyNot(layer, tensor(layer.input), tensor(layer.output));
-    if (!why.empty()) {
-      return absl::InvalidArgumentError(fmt::format("{} does not fit the tensor unit: {}", layer.name, why));
-    }
+  if (const std::string why = WhyNotSection(section, target); !why.empty()) {
+    return absl::InvalidArgumentError(why);
   }
   ASSIGN_OR_RETURN(stages->runner_, target.PrepareTensors(section, kMostSectionBytes));
   stages->images_.resize(Elements(section.tensors.front()));
   stages->specs_.push_back({graph::ElementType::kUint8, section.tensors.front().shape});
   for (const int output : section.outputs) {
-    stages->results_.emplace_back(Elements(tensor(output)));
-    stages->specs_.push_back({graph::ElementType::kUint8, tensor(output).shape});
+    stages->results_.emplace_back(Elements(TensorOf(section, output)));
+    stages->specs_.push_back({graph::ElementType::kUint8, TensorOf(section, output).shape});
   }
   return stages;
 }
 
-std::uint64_t EncoderStages::Bytes(const nn::EncoderOptions& options, std::size_t batch) {
-  static constexpr fpga::TensorUnitSize kUnit;  // of the board
-  constexpr std::uint64_t kCopies = 2;          // in the board's buffers, and to load from again
-  constexpr std::uint64_t kCommands = 8 * fpga::kTensorCommandWords;  // bytes of a command
-  const auto padded = [](std::uint64_t channels) {
-    return (channels + kUnit.lanes - 1) / kUnit.lanes * kUnit.lanes;
+std::uint64_t EncoderStages::Bytes(const nn::EncoderOptions& options, std::size_t batch,
+                                   const TensorTarget& target) {
+  const fpga::TensorUnitSize& unit = target.size();
+  constexpr std::uint64_t kCompiled = 2;  // copies of a program while its words become more
+  const auto padded = [&unit](std::uint64_t channels) {
+    return (channels + unit.lanes - 1) / unit.lanes * unit.lanes;
   };
   std::uint64_t inputs = options.input_channels, side = options.side;
-  std::uint64_t own = batch * inputs * side * side, board = padded(inputs) * side * side;
+  std::uint64_t own = batch * inputs * side * side, words = padded(inputs) * side * side / 8;
   for (const std::uint64_t outputs : options.channels) {
     own += batch * outputs * side * side + outputs * inputs * kTaps;
     // The weights are sent again for each strip of rows.
-    const std::uint64_t rows = std::clamp<std::uint64_t>(kUnit.pixels / side, 1, side);
+    const std::uint64_t rows = std::clamp<std::uint64_t>(unit.pixels / side, 1, side);
     const std::uint64_t strips = (side + rows - 1) / rows;
-    board += padded(outputs) * side * side + kCommands;
-    board += (strips + 1) * (kCommands + padded(outputs) * (padded(inputs) * kTaps + 8));
+    words += padded(outputs) * side * side / 8 + fpga::kTensorCommandWords;
+    words += (strips + 1) * (fpga::kTensorCommandWords + padded(outputs) * (padded(inputs) * kTaps / 8 + 1));
     inputs = outputs;
     side /= 2;
   }
-  return own + kCopies * board;
+  return own + target.SectionBytes(words) + kCompiled * 8 * words;
 }
 
 absl::Status EncoderStages::Compute(std::span<const std::uint8_t> images,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,13 +22,17 @@ namespace tributary::accelerator {
 // and loaded again if they are others than in the last batch. Owns all buffers. One thread.
 class EncoderStages {
  public:
-  // Errors: InvalidArgument for an encoder that is not quantised, or that the target cannot compute, with the
-  // reason; those of TensorTarget::Prepare. The target outlives it.
+  // Why the target cannot compute such an encoder, whatever its weights; empty: it can.
+  static std::string WhyNot(const nn::EncoderOptions& options, const TensorTarget& target);
+
+  // Errors: InvalidArgument for an encoder that is not quantised, or with WhyNot's reason; those of
+  // TensorTarget::Prepare. The target outlives it.
   static absl::StatusOr<std::unique_ptr<EncoderStages>> Create(const nn::EncoderOptions& options,
                                                                std::size_t batch, const TensorTarget& target);
 
-  // Bytes that it holds at most, on a board too, for valid options.
-  static std::uint64_t Bytes(const nn::EncoderOptions& options, std::size_t batch);
+  // Bytes that it holds at most, on a board too and while weights are compiled, for valid options.
+  static std::uint64_t Bytes(const nn::EncoderOptions& options, std::size_t batch,
+                             const TensorTarget& target);
 
   // Errors: InvalidArgument for other numbers of pixels or weights; those of the section.
   absl::Status Compute(std::span<const std::uint8_t> images, std::span<const std::int8_t> kernels);

@@ -15,6 +15,8 @@ struct TensorPlace {
   int tensor = graph::kAbsent;  // place in the section
   std::uint32_t word = 0, words = 0;
   std::uint32_t channels = 0, pixels = 0;
+
+  bool operator==(const TensorPlace&) const = default;
 };
 
 // Computes a section for one image; a batch is one run for each.

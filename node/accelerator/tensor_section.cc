@@ -56,8 +56,8 @@ std::string TensorTarget::WhyNot(const graph::QuantisedLayer& layer, const graph
 absl::Status TensorSection::Reload(const graph::QuantisedSection& section) {
   const std::uint64_t words = program_words_ + std::uint64_t{program_.input_words} + program_.output_words;
   ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, words));
-  if (program.words.size() != program_words_ || program.input_words != program_.input_words ||
-      program.output_words != program_.output_words) {
+  if (program.words.size() != program_words_ || program.images != program_.images ||
+      program.inputs != program_.inputs || program.outputs != program_.outputs) {
     return absl::InvalidArgumentError("the layers are not those that the program was made of");
   }
   return Load(std::move(program.words));
@@ -66,11 +66,10 @@ absl::Status TensorSection::Reload(const graph::QuantisedSection& section) {
 absl::StatusOr<std::unique_ptr<TensorSection>> TensorTarget::PrepareTensors(
     const graph::QuantisedSection& section, std::uint64_t memory_bytes) const {
   const std::uint64_t left = memory_bytes > memory_.own_bytes ? memory_bytes - memory_.own_bytes : 0;
-  const std::uint64_t bytes_per_word = 8 * memory_.copies;
-  ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, left / bytes_per_word));
+  ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, left / BytesPerWord()));
   const std::uint64_t words =
       program.words.size() + std::uint64_t{program.input_words} + program.output_words;
-  return Ready(std::move(program), memory_.own_bytes + bytes_per_word * words);
+  return Ready(std::move(program), SectionBytes(words));
 }
 
 }  // namespace tributary::accelerator

@@ -32,8 +32,8 @@ class TensorSection : public graph::SectionRunner {
   std::uint64_t memory_bytes() const final { return memory_bytes_; }
   graph::SectionCycles cycles() const final;
   std::uint64_t counted_cycles() const final { return counted_cycles_; }
-  // Other weights, biases and factors for the layers that it was made of. Errors: InvalidArgument for other
-  // layers or tensors; those of Load.
+  // Other weights, biases and factors for the layers that it was made of. Errors: InvalidArgument for tensors
+  // of other shapes or a program of another length; those of Load.
   absl::Status Reload(const graph::QuantisedSection& section);
 
   // Errors: those of Execute.
@@ -71,6 +71,10 @@ class TensorTarget : public graph::SectionTarget {
   absl::StatusOr<std::unique_ptr<TensorSection>> PrepareTensors(const graph::QuantisedSection& section,
                                                                 std::uint64_t memory_bytes) const;
 
+  // Bytes of a section whose program and buffers take so many words.
+  std::uint64_t SectionBytes(std::uint64_t words) const { return memory_.own_bytes + BytesPerWord() * words; }
+  const fpga::TensorUnitSize& size() const { return size_; }
+
   // Counts of the device, if there is one.
   virtual Accelerator::Counters counters() const { return {}; }
 
@@ -81,9 +85,8 @@ class TensorTarget : public graph::SectionTarget {
   };
   TensorTarget(const fpga::TensorUnitSize& size, const Memory& memory) : size_(size), memory_(memory) {}
 
-  const fpga::TensorUnitSize& size() const { return size_; }
-
  private:
+  std::uint64_t BytesPerWord() const { return 8 * memory_.copies; }
   virtual absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
                                                                std::uint64_t memory_bytes) const = 0;
 

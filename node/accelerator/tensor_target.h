@@ -10,14 +10,14 @@ namespace tributary::accelerator {
 
 // Programs of the tensor unit, executed by its golden model on the processor: the bits and the cycles of the
 // unit, without its speed.
-class TensorModelTarget final : public TensorTarget {
+class TensorModelTarget : public TensorTarget {
  public:
   explicit TensorModelTarget(const fpga::TensorUnitSize& size)
       : TensorTarget(size, {.own_bytes = std::uint64_t{size.activations} * size.lanes}) {}
 
   std::string_view name() const override { return "tensor unit (model)"; }
 
- private:
+ protected:
   absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
                                                        std::uint64_t memory_bytes) const override;
 };

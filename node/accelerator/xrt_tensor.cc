@@ -66,9 +66,9 @@ absl::StatusOr<std::unique_ptr<XrtTensorTarget>> XrtTensorTarget::Open(const Xrt
   return std::unique_ptr<XrtTensorTarget>(new XrtTensorTarget(std::move(units)));
 }
 
-// Two copies: of the program one to load again from, of the buffers one for each slot.
+// At most two copies for each unit: the buffers of both slots; its program, and the one to load again from.
 XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units)
-    : TensorTarget(kTensorKernelSize, {.copies = 2}), units_(std::move(units)) {}
+    : TensorTarget(kTensorKernelSize, {.copies = 2 * units->count()}), units_(std::move(units)) {}
 
 absl::StatusOr<std::unique_ptr<TensorSection>> XrtTensorTarget::Ready(TensorProgram program,
                                                                       std::uint64_t memory_bytes) const {

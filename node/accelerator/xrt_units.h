@@ -71,6 +71,8 @@ class XrtUnits {
   // again with these parameters: no later batch is computed with the old ones.
   absl::Status Load(Job& job, std::vector<std::uint64_t> parameters);
 
+  // Compute units, while the board is open.
+  std::size_t count() const { return kernels_.size(); }
   // "device 0, xclbin <uuid>, 2 compute units".
   std::string description() const;
   Accelerator::Counters counters() const;

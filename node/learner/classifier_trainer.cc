@@ -143,6 +143,7 @@ double ClassifierTrainer::HeldOutAccuracy() {
 absl::Status ClassifierTrainer::Train(const wire::TrainTask& task, std::span<const float> global,
                                       const std::stop_token& withdrawn, std::span<float> update,
                                       v1::UpdateMetrics& metrics) {
+  if (board_ != nullptr) board_->TakeFailure().IgnoreError();  // of a round that memory ended
   parameters_.assign(global.begin(), global.end());
   parameters_.insert(parameters_.end(), head_.begin(), head_.end());
   RETURN_IF_ERROR(trainer_->SetParameters(parameters_));

@@ -187,8 +187,10 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   statistics_ = parameters::FindStatistics(model.layout.tensors);
   decline = Because(v1::DECLINE_REASON_MEMORY, true);
   RETURN_IF_ERROR(Afford(RoundBytes(task, *plan, !options_.state_file.empty()), plan->what));
-  decline = Because(v1::DECLINE_REASON_IMAGES, true);
-  RETURN_IF_ERROR(Prepare(task));
+  const absl::Status prepared = Prepare(task);
+  decline = Because(
+      absl::IsResourceExhausted(prepared) ? v1::DECLINE_REASON_MEMORY : v1::DECLINE_REASON_IMAGES, true);
+  RETURN_IF_ERROR(prepared);
   update_.resize(global.size());
   decline = Because(v1::DECLINE_REASON_TRAINING);
   const std::int64_t begin_ns = clock_.SteadyNs();

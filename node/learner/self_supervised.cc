@@ -175,6 +175,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   if (!AllFinite(global)) {
     return absl::InvalidArgumentError("the model has parameters that are not finite");
   }
+  if (board_ != nullptr) board_->TakeFailure().IgnoreError();  // of a round that memory ended
   RETURN_IF_ERROR(trainer_->SetParameters(global));
   MeasureStatistics(round * steps);
   RETURN_IF_ERROR(trainer_->SetParameters(Start(global)));

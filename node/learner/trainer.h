@@ -45,7 +45,8 @@ class Trainer {
   virtual absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task,
                                             const parameters::TensorSet& model) = 0;
 
-  // Gets ready for tasks as the last Plan saw them. Errors: the samples do not fit the model.
+  // Gets ready for tasks as the last Plan saw them. Errors: ResourceExhausted: a board has no memory for
+  // them; others: the samples do not fit the model.
   virtual absl::Status Prepare() = 0;
   // Frees all that Prepare made.
   virtual void Forget() = 0;

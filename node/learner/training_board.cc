@@ -16,6 +16,10 @@ namespace {
 
 bool IsTable(std::string_view augmentation) { return augmentation == "table"; }
 
+absl::Status Lacks(std::string_view kernel) {
+  return absl::UnavailableError(fmt::format("this node's board offers no {}", kernel));
+}
+
 }  // namespace
 
 class TrainingBoard::BoardViews final : public nn::Augmenter {
@@ -25,9 +29,12 @@ class TrainingBoard::BoardViews final : public nn::Augmenter {
 
   void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                  std::span<std::uint8_t> views) override {
-    const auto seed = static_cast<std::uint32_t>(key);
-    if (board_.Succeeded(board_.board_.views->MakeViews(images, seed, views))) return;
-    processor_->MakeViews(images, key, views);
+    const auto on_board = [&] {
+      accelerator::ViewUnit* const unit = board_.board_.views.get();
+      if (unit == nullptr) return Lacks(accelerator::kXrtViewsKernel);
+      return unit->MakeViews(images, static_cast<std::uint32_t>(key), views);
+    };
+    if (!board_.Computed(board_.views_, on_board)) processor_->MakeViews(images, key, views);
   }
 
  private:
@@ -37,17 +44,40 @@ class TrainingBoard::BoardViews final : public nn::Augmenter {
 
 class TrainingBoard::BoardStages final : public nn::StageUnit {
  public:
-  BoardStages(TrainingBoard& board, std::unique_ptr<accelerator::EncoderStages> stages)
-      : board_(board), stages_(std::move(stages)) {}
+  BoardStages(TrainingBoard& board, const nn::EncoderOptions& encoder, std::size_t batch)
+      : board_(board), encoder_(encoder), batch_(batch) {}
 
   bool Compute(std::span<const std::uint8_t> images, std::span<const std::int8_t> kernels) override {
-    return board_.Succeeded(stages_->Compute(images, kernels));
+    return board_.Computed(board_.stages_, [&] {
+      RETURN_IF_ERROR(Ready());
+      return stages_->Compute(images, kernels);
+    });
   }
   std::span<const std::uint8_t> Result(std::size_t stage) const override { return stages_->Result(stage); }
 
+  // What the board answered, if it would answer the same again.
+  const absl::Status& refused() const { return refused_; }
+
+  absl::Status Ready() {
+    if (stages_ != nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(refused_);
+    const accelerator::TensorTarget* const unit = board_.board_.tensors.get();
+    if (unit == nullptr) return Lacks(accelerator::kXrtTensorKernel);
+    auto created = accelerator::EncoderStages::Create(encoder_, batch_, *unit);
+    if (created.ok()) {
+      stages_ = *std::move(created);
+    } else if (absl::IsInvalidArgument(created.status()) || absl::IsResourceExhausted(created.status())) {
+      refused_ = created.status();
+    }
+    return created.status();
+  }
+
  private:
   TrainingBoard& board_;
-  const std::unique_ptr<accelerator::EncoderStages> stages_;
+  const nn::EncoderOptions encoder_;
+  const std::size_t batch_;
+  std::unique_ptr<accelerator::EncoderStages> stages_;  // null: the board was away so far
+  absl::Status refused_;
 };
 
 absl::StatusOr<std::unique_ptr<TrainingBoard>> TrainingBoard::Open(const accelerator::XrtOptions& options) {
@@ -56,7 +86,9 @@ absl::StatusOr<std::unique_ptr<TrainingBoard>> TrainingBoard::Open(const acceler
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board.status();
   runtime::LogError("{}; fallback = \"cpu\": the processor trains instead until the next start",
                     std::string(board.status().message()));
-  return std::make_unique<TrainingBoard>(accelerator::EncoderBoard(), true);
+  auto none = std::make_unique<TrainingBoard>(accelerator::EncoderBoard(), true);
+  for (Part* part : {&none->views_, &none->stages_}) part->on_cpu = true;
+  return none;
 }
 
 absl::Status TrainingBoard::Check(const nn::EncoderOptions& encoder, std::string_view augmentation) const {
@@ -70,50 +102,66 @@ absl::Status TrainingBoard::Check(const nn::EncoderOptions& encoder, std::string
   std::string_view missing;
   if (views && board_.views == nullptr) missing = accelerator::kXrtViewsKernel;
   if (encoder.quantised && board_.tensors == nullptr) missing = accelerator::kXrtTensorKernel;
-  if (missing.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format(
-      "this node's xclbin has no {}, which such a run needs; with fallback = \"cpu\" the processor computes "
-      "that part",
-      missing));
+  if (!missing.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("this node's xclbin has no {}, which such a run needs; with fallback = \"cpu\" the "
+                    "processor computes "
+                    "that part",
+                    missing));
+  }
+  if (!encoder.quantised) return absl::OkStatus();
+  const std::string why = accelerator::EncoderStages::WhyNot(encoder, *board_.tensors);
+  return why.empty() ? absl::OkStatus() : absl::FailedPreconditionError(why);
 }
 
 std::uint64_t TrainingBoard::Bytes(const nn::EncoderOptions& encoder, std::size_t batch) const {
   if (!encoder.quantised || board_.tensors == nullptr) return 0;
-  return accelerator::EncoderStages::Bytes(encoder, batch);
+  return accelerator::EncoderStages::Bytes(encoder, batch, *board_.tensors);
 }
 
 std::unique_ptr<nn::Augmenter> TrainingBoard::Views(std::string_view augmentation,
                                                     std::unique_ptr<nn::Augmenter> processor) {
-  if (!IsTable(augmentation) || board_.views == nullptr) return processor;
+  if (!IsTable(augmentation)) return processor;
   return std::make_unique<BoardViews>(*this, std::move(processor));
 }
 
 absl::StatusOr<std::unique_ptr<nn::StageUnit>> TrainingBoard::Stages(const nn::EncoderOptions& encoder,
                                                                      std::size_t batch) {
-  if (!encoder.quantised || board_.tensors == nullptr) return nullptr;
-  auto stages = accelerator::EncoderStages::Create(encoder, batch, *board_.tensors);
-  if (stages.ok()) return std::make_unique<BoardStages>(*this, *std::move(stages));
-  if (!fall_back_to_cpu_) return stages.status();
-  runtime::LogError("{}; fallback = \"cpu\": the processor computes this run's convolutions",
-                    std::string(stages.status().message()));
-  return nullptr;
+  if (!encoder.quantised) return nullptr;
+  auto stages = std::make_unique<BoardStages>(*this, encoder, batch);
+  stages->Ready().IgnoreError();  // Compute says what came of it
+  if (!fall_back_to_cpu_) RETURN_IF_ERROR(stages->refused());
+  return stages;
 }
 
-bool TrainingBoard::Succeeded(const absl::Status& status) {
+bool TrainingBoard::Computed(Part& part, absl::FunctionRef<absl::Status()> compute) {
+  if (!failure_.ok()) return false;  // the round is lost: it need not wait for another time-out
+  const absl::Status status = compute();
   if (status.ok()) {
-    if (std::exchange(on_cpu_, false)) runtime::LogWarning("the board computes this node's training again");
+    if (std::exchange(part.on_cpu, false))
+      runtime::LogWarning("the board computes the {} of this node's training again", part.what);
     return true;
   }
-  if (fall_back_to_cpu_) {
-    ++fallbacks_;
-    if (!std::exchange(on_cpu_, true)) {
-      runtime::LogError("{}; fallback = \"cpu\": the processor trains instead",
-                        std::string(status.message()));
-    }
-  } else {
-    failure_.Update(status);
+  if (!fall_back_to_cpu_) {
+    failure_ = status;
+    return false;
+  }
+  ++fallbacks_;
+  if (!std::exchange(part.on_cpu, true)) {
+    runtime::LogError("{}; fallback = \"cpu\": the processor computes the {} of this node's training",
+                      std::string(status.message()), part.what);
   }
   return false;
+}
+
+absl::Status TrainingBoard::TakeFailure() { return std::exchange(failure_, absl::OkStatus()); }
+
+accelerator::Accelerator::Counters TrainingBoard::counters() const {
+  accelerator::Accelerator::Counters counters;
+  if (board_.views != nullptr) counters = counters + board_.views->counters();
+  if (board_.tensors != nullptr) counters = counters + board_.tensors->counters();
+  counters.fallbacks = fallbacks_;
+  return counters;
 }
 
 absl::StatusOr<EncoderParts> CreateParts(const nn::EncoderOptions& encoder, std::size_t batch,
@@ -125,16 +173,6 @@ absl::StatusOr<EncoderParts> CreateParts(const nn::EncoderOptions& encoder, std:
   parts.views = board->Views(augmentation, std::move(parts.views));
   ASSIGN_OR_RETURN(parts.stages, board->Stages(encoder, batch));
   return parts;
-}
-
-absl::Status TrainingBoard::TakeFailure() { return std::exchange(failure_, absl::OkStatus()); }
-
-accelerator::Accelerator::Counters TrainingBoard::counters() const {
-  accelerator::Accelerator::Counters counters;
-  if (board_.views != nullptr) counters = counters + board_.views->counters();
-  if (board_.tensors != nullptr) counters = counters + board_.tensors->counters();
-  counters.fallbacks = fallbacks_;
-  return counters;
 }
 
 }  // namespace tributary::learner

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/augmenter.h"
@@ -20,9 +21,10 @@
 namespace tributary::learner {
 
 // The board computes the table augmentation's views and a quantised encoder's convolutions, with the bits of
-// the processor. Where it fails, the processor computes the rest of the step; the training then goes on if
-// the configuration allows that, else TakeFailure tells its caller to end it. Logs the begin and the end of
-// such a time, and counts every batch. One thread, except for counters(). Outlives what it gives.
+// the processor. Where it fails, or lacks the kernel, the processor computes the batch; the training then
+// goes on if the configuration allows that, else TakeFailure tells its caller to end it. Logs the begin and
+// the end of such a time for each of both parts, and counts every batch. One thread, except for counters().
+// Outlives what it gives.
 class TrainingBoard {
  public:
   // Errors: those of OpenXrtEncoderBoard, unless the processor may compute instead.
@@ -33,7 +35,7 @@ class TrainingBoard {
       : board_(std::move(board)), fall_back_to_cpu_(fall_back_to_cpu) {}
 
   // Whether it takes part in such training. FailedPrecondition, with the reason: it computes nothing of it,
-  // or not all that a board can, and the processor must not.
+  // or not all that a board could, and the processor must not.
   absl::Status Check(const nn::EncoderOptions& encoder, std::string_view augmentation) const;
 
   // Bytes that its part of such training takes at most.
@@ -43,11 +45,12 @@ class TrainingBoard {
   std::unique_ptr<nn::Augmenter> Views(std::string_view augmentation,
                                        std::unique_ptr<nn::Augmenter> processor);
 
-  // Null: the processor computes the convolutions. Errors: those of EncoderStages::Create, unless the
-  // processor may compute instead.
+  // Null: the encoder has no convolutions for a board. A board that is away is asked again with each batch.
+  // Errors, unless the processor may compute instead: ResourceExhausted: no memory for them on the board.
   absl::StatusOr<std::unique_ptr<nn::StageUnit>> Stages(const nn::EncoderOptions& encoder, std::size_t batch);
 
-  // The first failure since the last call that ends the training; OK: none.
+  // The first failure since the last call that ends the training; OK: none. After one the board is not asked
+  // again until it was taken.
   absl::Status TakeFailure();
 
   accelerator::Accelerator::Counters counters() const;
@@ -56,13 +59,19 @@ class TrainingBoard {
   class BoardViews;
   class BoardStages;
 
-  // False: the processor has to compute the batch.
-  bool Succeeded(const absl::Status& status);
+  // What one kernel computes of a training.
+  struct Part {
+    const char* what;
+    bool on_cpu = false;  // since the last batch
+  };
+
+  // Whether the board has computed a batch of `part`. False: the processor has to.
+  bool Computed(Part& part, absl::FunctionRef<absl::Status()> compute);
 
   const accelerator::EncoderBoard board_;
   const bool fall_back_to_cpu_;
+  Part views_{"views"}, stages_{"convolutions"};
   absl::Status failure_;
-  bool on_cpu_ = false;
   std::atomic<std::uint64_t> fallbacks_{0};
 };
 

@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/images/image_set.h"
@@ -24,14 +25,23 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kSteps = 3;
 
-// The kernel's golden model, which may fail once.
+using Fails = std::function<bool(int call)>;
+
+Fails Never() {
+  return [](int) { return false; };
+}
+Fails At(int failing) {
+  return [failing](int call) { return call == failing; };
+}
+
+// The kernel's golden model, which may fail.
 class ModelViews final : public accelerator::ViewUnit {
  public:
-  explicit ModelViews(std::optional<int> failing) : failing_(failing) {}
+  explicit ModelViews(Fails fails) : fails_(std::move(fails)) {}
 
   absl::Status MakeViews(std::span<const std::uint8_t> images, std::uint32_t seed,
                          std::span<std::uint8_t> views) override {
-    if (failing_ == calls_++) return absl::DeadlineExceededError("a run did not end");
+    if (fails_(calls_++)) return absl::DeadlineExceededError("a run did not end");
     fpga::AugmentationSequence sequence(seed, {});
     fpga::Image image;
     for (std::size_t at = 0; at < images.size(); at += image.size()) {
@@ -46,13 +56,39 @@ class ModelViews final : public accelerator::ViewUnit {
   }
 
  private:
-  const std::optional<int> failing_;
+  const Fails fails_;
   int calls_ = 0;
 };
 
-accelerator::EncoderBoard ModelBoard(std::optional<int> failing = std::nullopt) {
-  return {.views = std::make_unique<ModelViews>(failing),
-          .tensors = std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize())};
+// The tensor unit's golden model, which may be away when a program is made ready.
+class ModelTensors final : public accelerator::TensorModelTarget {
+ public:
+  explicit ModelTensors(Fails away) : TensorModelTarget(fpga::TensorUnitSize()), away_(std::move(away)) {}
+
+  accelerator::Accelerator::Counters counters() const override { return {.reopened = ready_}; }
+
+ private:
+  absl::StatusOr<std::unique_ptr<accelerator::TensorSection>> Ready(
+      accelerator::TensorProgram program, std::uint64_t memory_bytes) const override {
+    if (away_(asked_++)) return absl::UnavailableError("the board is away");
+    ++ready_;
+    return TensorModelTarget::Ready(std::move(program), memory_bytes);
+  }
+
+  const Fails away_;
+  mutable int asked_ = 0;
+  mutable std::uint64_t ready_ = 0;
+};
+
+accelerator::EncoderBoard ModelBoard(Fails views_fail = Never(), Fails tensors_away = Never()) {
+  return {.views = std::make_unique<ModelViews>(std::move(views_fail)),
+          .tensors = std::make_unique<ModelTensors>(std::move(tensors_away))};
+}
+
+int Occurrences(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
 }
 
 LocalTrainingOptions OnTheBoard() {
@@ -102,11 +138,12 @@ TEST_F(TrainingBoardTest, GivesTheBitsOfTheProcessor) {
   EXPECT_EQ(update, UpdateOfProcessor());
   EXPECT_GT(std::ranges::count_if(update, [](float value) { return value != 0; }), 100);
   EXPECT_EQ(board.counters().runs, 2 * kSteps) << "views";
+  EXPECT_EQ(board.counters().reopened, 1u) << "one program of the tensor unit";
   EXPECT_EQ(board.counters().fallbacks, 0u);
 }
 
 TEST_F(TrainingBoardTest, EndsTheRoundWhenItFailsAndDoesTheNext) {
-  TrainingBoard board(ModelBoard(2), /*fall_back_to_cpu=*/false);
+  TrainingBoard board(ModelBoard(At(2)), /*fall_back_to_cpu=*/false);
   const auto workload = Workload(&board);
   EXPECT_EQ(Update(*workload).status().code(), absl::StatusCode::kDeadlineExceeded);
   const auto update = Update(*workload);
@@ -114,15 +151,58 @@ TEST_F(TrainingBoardTest, EndsTheRoundWhenItFailsAndDoesTheNext) {
   EXPECT_EQ(*update, UpdateOfProcessor());
 }
 
+TEST_F(TrainingBoardTest, IsNotAskedAgainInARoundThatItHasEnded) {
+  TrainingBoard board(ModelBoard([](int) { return true; }), /*fall_back_to_cpu=*/false);
+  EXPECT_FALSE(Update(*Workload(&board)).ok());
+  EXPECT_EQ(board.counters().runs, 1u) << "views of the same step would wait for as long";
+}
+
+TEST_F(TrainingBoardTest, ABoardThatIsAwayWhenARunBeginsIsAskedAgain) {
+  TrainingBoard board(ModelBoard(Never(), [](int call) { return call < 2; }), /*fall_back_to_cpu=*/false);
+  const auto workload = Workload(&board);
+  EXPECT_EQ(Update(*workload).status().code(), absl::StatusCode::kUnavailable);
+  const auto update = Update(*workload);
+  ASSERT_TRUE(update.ok()) << update.status();
+  EXPECT_EQ(*update, UpdateOfProcessor());
+}
+
+TEST_F(TrainingBoardTest, ABoardThatIsAwayWhenARunBeginsReturnsToIt) {
+  TrainingBoard board(ModelBoard(Never(), [](int call) { return call < 2; }), /*fall_back_to_cpu=*/true);
+  const runtime::CapturedLog log;
+  const auto update = Update(*Workload(&board));
+  ASSERT_TRUE(update.ok()) << update.status();
+  EXPECT_EQ(*update, UpdateOfProcessor());
+  EXPECT_EQ(board.counters().fallbacks, 1u) << "the first question is no batch";
+  EXPECT_THAT(log.text(), HasSubstr("the board computes the convolutions of this node's training again"));
+}
+
+TEST_F(TrainingBoardTest, CountsWhatTheProcessorComputesForKernelsThatAreNotThere) {
+  TrainingBoard board(accelerator::EncoderBoard(), /*fall_back_to_cpu=*/true);
+  const runtime::CapturedLog log;
+  EXPECT_EQ(*Update(*Workload(&board)), UpdateOfProcessor());
+  EXPECT_GT(board.counters().fallbacks, 2 * kSteps) << "views and convolutions";
+  EXPECT_EQ(Occurrences(log.text(), "offers no augment_convolve_kernel"), 1);
+  EXPECT_EQ(Occurrences(log.text(), "offers no tensor_kernel"), 1);
+}
+
+TEST_F(TrainingBoardTest, OneKernelThatFailsSaysNothingOfTheOther) {
+  TrainingBoard board(ModelBoard([](int) { return true; }), /*fall_back_to_cpu=*/true);
+  const runtime::CapturedLog log;
+  EXPECT_EQ(*Update(*Workload(&board)), UpdateOfProcessor());
+  EXPECT_EQ(board.counters().fallbacks, 2 * kSteps);
+  EXPECT_EQ(Occurrences(log.text(), "the processor computes the views"), 1);
+  EXPECT_EQ(Occurrences(log.text(), "again"), 0);
+}
+
 TEST_F(TrainingBoardTest, LeavesAFailedBatchToTheProcessorIfItMay) {
-  TrainingBoard board(ModelBoard(2), /*fall_back_to_cpu=*/true);
+  TrainingBoard board(ModelBoard(At(2)), /*fall_back_to_cpu=*/true);
   const runtime::CapturedLog log;
   const auto update = Update(*Workload(&board));
   ASSERT_TRUE(update.ok()) << update.status();
   EXPECT_EQ(*update, UpdateOfProcessor());
   EXPECT_EQ(board.counters().fallbacks, 1u);
-  EXPECT_THAT(log.text(), HasSubstr("the processor trains instead"));
-  EXPECT_THAT(log.text(), HasSubstr("computes this node's training again"));
+  EXPECT_THAT(log.text(), HasSubstr("the processor computes the views of this node's training"));
+  EXPECT_THAT(log.text(), HasSubstr("the board computes the views of this node's training again"));
 }
 
 TEST_F(TrainingBoardTest, SaysWhatOfARunItCannotDo) {
@@ -145,6 +225,10 @@ TEST_F(TrainingBoardTest, SaysWhatOfARunItCannotDo) {
   const TrainingBoard tensors(std::move(parts), false);
   EXPECT_TRUE(tensors.Check(quantised, "strong").ok());
   EXPECT_THAT(why(tensors, quantised, "table"), HasSubstr("no augment_convolve_kernel"));
+  nn::EncoderOptions wide = quantised;
+  wide.side = 64;
+  wide.channels = {128};
+  EXPECT_THAT(why(whole, wide, "strong"), HasSubstr("conv1 does not fit the tensor unit"));
   const TrainingBoard neither(accelerator::EncoderBoard(), true);
   EXPECT_TRUE(neither.Check(floats, "strong").ok()) << "the processor may";
 }
@@ -153,6 +237,7 @@ TEST_F(TrainingBoardTest, NeedsMemoryForTheConvolutionsOnly) {
   const TrainingBoard board(ModelBoard(), false);
   nn::EncoderOptions encoder = OnTheBoard().trainer.encoder;
   EXPECT_GT(board.Bytes(encoder, 4), 4u * 28 * 28 * (1 + 4));
+  EXPECT_LT(board.Bytes(encoder, 4), 2u << 20) << "most of it the model's activation memory";
   encoder.quantised = false;
   EXPECT_EQ(board.Bytes(encoder, 4), 0u);
 }

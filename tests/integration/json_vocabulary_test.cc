@@ -251,7 +251,8 @@ TEST_F(JsonVocabularyTest, SlotsAndNodesAreTheSameMessagesWhereverTheyArePrinted
        "udp.lost_slots", "udp.kernel_drops", "device", "device.accelerator_runs",
        "device.accelerator_failed_runs", "device.accelerator_timeouts", "device.accelerator_reopened",
        "device.accelerator_fallback_batches", "device.accelerator_cycles", "device.graph_nodes",
-       "device.graph_delegated_nodes", "device.graph_products", "device.graph_delegated_products"});
+       "device.graph_delegated_nodes", "device.graph_products", "device.graph_delegated_products",
+       "learner.device"});
 }
 
 TEST_F(JsonVocabularyTest, RunsAndModelsAreTheSameMessagesWhereverTheyArePrinted) {
