@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "core/runtime/file.h"
+#include "core/runtime/new_folder.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 
@@ -48,6 +50,18 @@ absl::Status CheckOutput(const std::string& path, const std::vector<std::string>
     }
   }
   absl::Status status = runtime::CheckFolderOf(path);
+  return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
+}
+
+absl::Status CheckOutputFolder(const std::string& path, const std::string& read) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(read, ignored);
+  const std::filesystem::path made = std::filesystem::weakly_canonical(path, ignored);
+  if (!read.empty() && std::ranges::mismatch(folder, made).in1 == folder.end()) {
+    return UsageError(fmt::format("{} lies in {}, which is read: name a folder outside of it",
+                                  runtime::Printable(path), runtime::Printable(read)));
+  }
+  absl::Status status = runtime::NewFolder::Check(path);
   return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
 }
 

@@ -27,6 +27,10 @@ absl::Status WriteOutput(const std::string& path, std::string_view content, mode
 // 73), and a path of one of the files that the command reads (64). Empty: nothing is to be written.
 absl::Status CheckOutput(const std::string& path, const std::vector<std::string>& inputs = {});
 
+// CheckOutput for a folder that the command makes of what it finds in the folder `read` ("": not in one). A
+// place inside `read` is refused (64), too.
+absl::Status CheckOutputFolder(const std::string& path, const std::string& read);
+
 // By WithExitCode, or by the code of a status that arose here: 69 for Unavailable and DeadlineExceeded, 66
 // for a file that cannot be read (NotFound, PermissionDenied, FailedPrecondition), 65 for content that is not
 // what it is given for (InvalidArgument, DataLoss, ResourceExhausted), else 1. What a peer answered:

@@ -47,6 +47,23 @@ TEST(FailureTest, EndsWith64WhereAnOutputWouldReplaceAnInput) {
   EXPECT_TRUE(CheckOutput("/dev/null", {"/dev/null"}).ok());
 }
 
+TEST(FailureTest, FindsAFolderThatCannotBeMadeBeforeTheWork) {
+  const std::string read = OwnFolder() + "store";
+  std::filesystem::create_directories(read + "/models");
+  std::filesystem::create_directory(OwnFolder() + "empty");
+  std::filesystem::create_symlink(read, OwnFolder() + "link");
+  for (const char* inside :
+       {"store", "store/copy", "store/models/copy", "./link/copy", "none/../store/copy"}) {
+    EXPECT_EQ(ExitCode(CheckOutputFolder(OwnFolder() + inside, read)), 64) << inside;
+  }
+  EXPECT_EQ(ExitCode(CheckOutputFolder(OwnFolder(), read)), 73) << "not empty";
+  EXPECT_EQ(ExitCode(CheckOutputFolder(OwnFolder() + "none/copy", read)), 73);
+  for (const char* place : {"store-monday", "copy", "empty"}) {
+    EXPECT_TRUE(CheckOutputFolder(OwnFolder() + place, read).ok()) << place;
+    EXPECT_TRUE(CheckOutputFolder(OwnFolder() + place, "").ok()) << place;
+  }
+}
+
 TEST(FailureTest, EndsWith64ForTheCommandLineAnd65ForContent) {
   EXPECT_EQ(ExitCode(UsageError("--rate")), 64);
   EXPECT_EQ(ExitCode(ReadModelSource("run:letters@last", {}).status()), 64);

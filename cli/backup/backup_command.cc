@@ -105,6 +105,7 @@ absl::Status SayNode(const absl::StatusOr<CopiedNode>& copied, const std::string
 
 absl::Status Backup(const BackupArguments& arguments) {
   RETURN_IF_ERROR(OneOfBoth(arguments.store, arguments.config));
+  RETURN_IF_ERROR(CheckOutputFolder(arguments.out, arguments.store));
   if (!arguments.config.empty()) {
     return SayNode(BackUpNode(arguments.config, arguments.out), arguments.out, arguments.json);
   }
@@ -116,6 +117,7 @@ absl::Status Restore(const RestoreArguments& arguments) {
   if (!arguments.config.empty()) {
     return SayNode(RestoreNode(arguments.backup, arguments.config), arguments.backup, arguments.json);
   }
+  RETURN_IF_ERROR(CheckOutputFolder(arguments.store, arguments.backup));
   RETURN_IF_ERROR(Copy(arguments.backup, arguments.store, arguments.json));
   return GiveTreeToFolderOwner(arguments.store);
 }

@@ -43,15 +43,6 @@ absl::Status RemovePartial(const std::string& partial, const NewFolder::KnowsNam
   return error ? absl::UnavailableError(fmt::format("{}: {}", partial, error.message())) : absl::OkStatus();
 }
 
-absl::Status CheckTarget(const std::string& to) {
-  std::error_code error;
-  const fs::file_status about = fs::symlink_status(to, error);
-  if (!fs::exists(about)) return CheckFolderOf(to);
-  if (fs::is_directory(about) && fs::is_empty(to, error) && !error) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      to + ": is there already and stays as it is; name a folder that does not exist, or an empty one");
-}
-
 }  // namespace
 
 NewFolder::NewFolder(std::string to, KnowsName knows)
@@ -63,9 +54,19 @@ NewFolder::NewFolder(NewFolder&& other) noexcept
       knows_(other.knows_),
       open_(std::exchange(other.open_, false)) {}
 
+absl::Status NewFolder::Check(const std::string& given) {
+  const std::string to = WithoutSlash(given);
+  std::error_code error;
+  const fs::file_status about = fs::symlink_status(to, error);
+  if (!fs::exists(about)) return CheckFolderOf(to);
+  if (fs::is_directory(about) && fs::is_empty(to, error) && !error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      to + ": is there already and stays as it is; name a folder that does not exist, or an empty one");
+}
+
 absl::StatusOr<NewFolder> NewFolder::Create(const std::string& to, const KnowsName& knows) {
   NewFolder folder(WithoutSlash(to), knows);
-  RETURN_IF_ERROR(CheckTarget(folder.to_));
+  RETURN_IF_ERROR(Check(folder.to_));
   RETURN_IF_ERROR(RemovePartial(folder.partial_, knows));
   if (mkdir(folder.partial_.c_str(), 0700) != 0) {
     return absl::ErrnoToStatus(errno, folder.partial_ + ": cannot create");

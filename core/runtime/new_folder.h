@@ -17,8 +17,11 @@ class NewFolder {
   // only if it has no other name.
   using KnowsName = std::function<bool(std::string_view name)>;
 
-  // Makes `to`.partial for this user only. Errors: FailedPrecondition: `to` is there and not empty, or
-  // something else lies at `to`.partial; those of CheckFolderOf and of the system.
+  // Whether a folder could be made at `to`. Errors: FailedPrecondition: it is there and not empty; those of
+  // CheckFolderOf.
+  static absl::Status Check(const std::string& to);
+  // Makes `to`.partial for this user only. Errors: those of Check and of the system; FailedPrecondition:
+  // something else lies at `to`.partial.
   static absl::StatusOr<NewFolder> Create(const std::string& to, const KnowsName& knows);
   NewFolder(NewFolder&& other) noexcept;
   NewFolder& operator=(NewFolder&&) = delete;
