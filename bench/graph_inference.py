@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Networks of ONNX in floats and in int8 against PyTorch eager in float32: one image, one thread, alternating in one run.
+"""Networks of ONNX in floats and in int8 against PyTorch eager in float32 and oneDNN in int8: one image, one thread, alternating in one run.
 
 Usage: graph_inference.py BINARY_DIRECTORY
-The baseline has the batch norms folded into its convolutions, as our graphs do. The networks have the shapes of ResNet-20 and
-MobileNetV2 at 3 × 32 × 32 (tests/graph/networks.py).
+The baselines have the batch norms folded into their convolutions, as our graphs do; oneDNN also takes in additions and activations. The
+networks have the shapes of ResNet-20 and MobileNetV2 at 3 × 32 × 32 (tests/graph/networks.py).
 """
 import json
 import os
@@ -64,6 +64,9 @@ class Eager(torch.nn.Module if torch else object):
                 self.steps.append([node.op_type, inputs[0], node.output[0], *inputs[1:]])
 
     def forward(self, image):
+        return self.values(image)[self.steps[-1][2]]
+
+    def values(self, image):
         functional, values = torch.nn.functional, {"image": image}
         for operation, source, result, *rest in self.steps:
             x = values[source]
@@ -87,12 +90,39 @@ class Eager(torch.nn.Module if torch else object):
             else:
                 raise ValueError(operation)
             values[result] = x
-        return x
+        return values
 
 
-def baseline(model, images):
+def onednn_layers(network, image):
+    """The network's layers as lines for onednn_inference_bench: each convolution with the addition and activation that follow it."""
+    with torch.no_grad():
+        shapes = {name: value.shape for name, value in network.values(image).items()}
+    lines, flattened = [], {}
+    for operation, source, result, *rest in network.steps:
+        if operation == "Conv":
+            weights, _, stride, _, groups = rest
+            _, inputs, side, _ = shapes[source]
+            lines.append(["conv", source, result, inputs, weights.shape[0], side, weights.shape[2], stride[0], groups, "s8", "-"])
+        elif operation in ("Add", "Relu", "Clip"):
+            convolution = next(line for line in lines if line[2] == source)
+            convolution[2] = result
+            if operation == "Add":
+                convolution[10] = rest[0]
+            else:
+                convolution[9] = "u8"
+        elif operation == "GlobalAveragePool":
+            lines.append(["pool", source, result, *shapes[source][1:3]])
+        elif operation == "Flatten":
+            flattened[result] = source
+        elif operation == "Gemm":
+            lines.append(["product", flattened[source], result, shapes[source][1], shapes[result][1]])
+        else:
+            raise ValueError(operation)
+    return "".join(" ".join(map(str, line)) + "\n" for line in lines)
+
+
+def baseline(network, images):
     torch.set_num_threads(1)
-    network = Eager(model).eval()
     inputs = torch.from_numpy(images)
 
     def microseconds():
@@ -106,9 +136,9 @@ def baseline(model, images):
     return microseconds
 
 
-def candidate(directory, model, images, form):
-    server = subprocess.Popen([os.path.join(directory, "graph_inference_bench"), model, images, "--serve", form],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def served(*command):
+    """What a benchmark measures that answers a number of images by the microseconds for each."""
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def microseconds():
         print(IMAGES, file=server.stdin, flush=True)
@@ -118,23 +148,36 @@ def candidate(directory, model, images, form):
     return microseconds
 
 
+def candidate(directory, model, images, form):
+    return served(os.path.join(directory, "graph_inference_bench"), model, images, "--serve", form)
+
+
 def measure(directory, name, folder):
     model = networks.NETWORKS[name]()
     images = networks.images(32, 2)
-    paths = os.path.join(folder, f"{name}.onnx"), os.path.join(folder, "images.npy")
-    pathlib.Path(paths[0]).write_bytes(model.SerializeToString())
-    np.save(paths[1], images)
-    run_baseline = baseline(model, images)
-    candidates = {form: candidate(directory, *paths, form) for form in ("float", "quantised-in-floats", "int8")}
-    reference, times = [], {form: [] for form in candidates}
+    path, images_path, layers_path = (os.path.join(folder, file) for file in (f"{name}.onnx", "images.npy", f"{name}.layers"))
+    pathlib.Path(path).write_bytes(model.SerializeToString())
+    np.save(images_path, images)
+    network = Eager(model).eval()
+    pathlib.Path(layers_path).write_text(onednn_layers(network, torch.from_numpy(images[:1])))
+
+    runs = {"eager": baseline(network, images)}
+    onednn = os.path.join(directory, "onednn_inference_bench")
+    if os.path.exists(onednn):
+        runs["onednn-int8"] = served(onednn, layers_path, "--serve")
+    for form in ("float", "quantised-in-floats", "int8"):
+        runs[form] = candidate(directory, path, images_path, form)
+    times = {run: [] for run in runs}
     for _ in range(ROUNDS):
-        reference.append(run_baseline())
-        for form, run in candidates.items():
-            times[form].append(run())
-    result = {"baseline_us": round(statistics.median(reference), 1)}
-    for form, mine in times.items():
-        result[form] = {"us": round(statistics.median(mine), 1),
-                        "median_ratio": round(statistics.median(r / m for r, m in zip(reference, mine)), 2)}
+        for run, microseconds in runs.items():
+            times[run].append(microseconds())
+
+    def ratio(to, of):
+        return round(statistics.median(b / m for b, m in zip(times[to], times[of])), 2)
+
+    result = {run: {"us": round(statistics.median(all_), 1), "median_ratio": ratio("eager", run)} for run, all_ in times.items()}
+    if "onednn-int8" in runs:
+        result["int8"]["median_ratio_to_onednn"] = ratio("onednn-int8", "int8")
     return result
 
 

@@ -120,7 +120,7 @@ def measured(shape, binaries):
     """µs of one image on this processor, alternating; and the medians of the ratios to PyTorch."""
     sides = {form: graph_inference.candidate(str(binaries), str(shape.floats), str(shape.arrays), form) for form in ("float", "int8")}
     if graph_inference.torch is not None:
-        sides["torch"] = graph_inference.baseline(shape.model, shape.images)
+        sides["torch"] = graph_inference.baseline(graph_inference.Eager(shape.model).eval(), shape.images)
     times = {side: [] for side in sides}
     for _ in range(ROUNDS):
         for side, run in sides.items():
