@@ -57,9 +57,14 @@ function(tributary_module name)
   endif()
 endfunction()
 
-# tributary_test(NAME SOURCES file... [DEPENDS lib...] [LABELS label...])
+# tributary_test(NAME SOURCES file... [DEPENDS lib...] [LABELS label...] [PROCESSORS n])
+#
+# PROCESSORS: how many each of the tests needs, so that ctest -j starts no other beside it that would take one away.
 function(tributary_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PROCESSORS" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_PROCESSORS)
+    set(ARG_PROCESSORS 1)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   tributary_unity(${name})
@@ -67,5 +72,5 @@ function(tributary_test name)
   target_compile_definitions(${name} PRIVATE
     TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" PROCESSORS ${ARG_PROCESSORS})
 endfunction()
