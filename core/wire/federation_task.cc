@@ -99,6 +99,7 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
                          fmt::format("from 1 to {}", kMaxModelBytes)));
   RETURN_IF_ERROR(MustBe(wire.element_count() >= 1 && wire.element_count() <= kMaxElements, "element_count",
                          fmt::format("from 1 to {}", kMaxElements)));
+  RETURN_IF_ERROR(MustBe(wire.failed_rounds() < wire.round(), "failed_rounds", "less than the round"));
   TrainTask task;
   task.run = run;
   task.round = wire.round();

@@ -109,6 +109,14 @@ TEST(FederationTaskTest, NamesTheFieldAtFault) {
               HasSubstr("shares.key_digest"));
 }
 
+TEST(FederationTaskTest, RefusesMoreFailedRoundsThanThereWere) {
+  v1::ParticipateResponse response = TrainResponse(3, 10, 10);
+  response.mutable_train()->set_failed_rounds(response.train().round() - 1);
+  EXPECT_TRUE(TaskFromWire(response).ok());
+  response.mutable_train()->set_failed_rounds(response.train().round());
+  EXPECT_THAT(std::string(TaskFromWire(response).status().message()), HasSubstr("failed_rounds"));
+}
+
 TEST(FederationTaskTest, ReadsTheStepsAroundTheTraining) {
   v1::ParticipateResponse response;
   response.set_run("run");

@@ -128,15 +128,21 @@ void ClassifierTrainer::Forget() {
   parameters_ = std::vector<float>();
 }
 
-double ClassifierTrainer::HeldOutAccuracy() {
+absl::StatusOr<double> ClassifierTrainer::HeldOutAccuracy(const std::stop_token& withdrawn) {
   std::size_t right = 0;
   std::vector<std::uint8_t> pixels;
-  pixels.reserve(held_out_.size() * images_.image_size());
-  for (const std::uint32_t i : held_out_) {
-    pixels.insert(pixels.end(), images_.image(i).begin(), images_.image(i).end());
+  for (std::size_t first = 0; first < held_out_.size(); first += planned_.options.batch) {
+    if (withdrawn.stop_requested()) return absl::CancelledError("training was interrupted");
+    const std::span<const std::uint32_t> batch =
+        std::span(held_out_).subspan(first).first(std::min(planned_.options.batch, held_out_.size() - first));
+    pixels.clear();
+    for (const std::uint32_t i : batch) {
+      pixels.insert(pixels.end(), images_.image(i).begin(), images_.image(i).end());
+    }
+    const std::vector<std::uint8_t> found = trainer_->Classify(pixels);
+    if (board_ != nullptr) RETURN_IF_ERROR(board_->TakeFailure());
+    for (std::size_t n = 0; n < found.size(); ++n) right += found[n] == images_.labels[batch[n]];
   }
-  const std::vector<std::uint8_t> found = trainer_->Classify(pixels);
-  for (std::size_t n = 0; n < found.size(); ++n) right += found[n] == images_.labels[held_out_[n]];
   return static_cast<double>(right) / static_cast<double>(held_out_.size());
 }
 
@@ -147,11 +153,13 @@ absl::Status ClassifierTrainer::Train(const wire::TrainTask& task, std::span<con
   parameters_.assign(global.begin(), global.end());
   parameters_.insert(parameters_.end(), head_.begin(), head_.end());
   RETURN_IF_ERROR(trainer_->SetParameters(parameters_));
-  if (!held_out_.empty()) metrics.set_held_out_accuracy(HeldOutAccuracy());
-  if (board_ != nullptr) RETURN_IF_ERROR(board_->TakeFailure());
-  // Views, batches and the learning rate depend only on the step, which the round gives.
+  if (!held_out_.empty()) {
+    ASSIGN_OR_RETURN(const double accuracy, HeldOutAccuracy(withdrawn));
+    metrics.set_held_out_accuracy(accuracy);
+  }
+  // Views, batches and the learning rate depend only on the step, which the rounds give.
   const std::uint64_t steps = task.train.settings().local_steps(), first = (task.round - 1) * steps;
-  trainer_->SeekStep(first);
+  trainer_->SeekStep(first, task.train.failed_rounds() * steps);
   double loss = 0;
   for (std::uint64_t step = first; step < first + steps; ++step) {
     if (withdrawn.stop_requested()) return absl::CancelledError("training was interrupted");

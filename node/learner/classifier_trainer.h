@@ -59,7 +59,7 @@ class ClassifierTrainer : public Trainer {
 
   std::size_t LargestLabel() const;
   std::vector<float> LogPriors(std::size_t classes) const;
-  double HeldOutAccuracy();
+  absl::StatusOr<double> HeldOutAccuracy(const std::stop_token& withdrawn);
 
   images::ImageSet images_;
   const std::string node_;

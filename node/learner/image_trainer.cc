@@ -96,10 +96,11 @@ absl::Status ImageTrainer::Prepare() {
 absl::Status ImageTrainer::Train(const wire::TrainTask& task, std::span<const float> global,
                                  const std::stop_token& withdrawn, std::span<float> update,
                                  v1::UpdateMetrics& metrics) {
-  ASSIGN_OR_RETURN(const SelfSupervisedWorkload::Outcome outcome,
-                   workload_->Train(
-                       task.round - 1, task.train.settings().local_steps(), global,
-                       [&withdrawn] { return withdrawn.stop_requested(); }, update));
+  ASSIGN_OR_RETURN(
+      const SelfSupervisedWorkload::Outcome outcome,
+      workload_->Train(
+          task.round - 1, task.train.settings().local_steps(), global,
+          [&withdrawn] { return withdrawn.stop_requested(); }, update, task.train.failed_rounds()));
   metrics.set_loss(outcome.loss);
   metrics.set_spread(outcome.spread);
   return absl::OkStatus();

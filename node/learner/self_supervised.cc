@@ -166,7 +166,7 @@ void SelfSupervisedWorkload::ReportStatistics(std::span<const float> global, std
 
 absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
     std::uint64_t round, std::uint64_t steps, std::span<const float> global,
-    const std::function<bool()>& interrupted, std::span<float> update) {
+    const std::function<bool()>& interrupted, std::span<float> update, std::uint64_t failed) {
   const std::size_t size = trainer_->parameters().size();
   if (global.size() != size || update.size() != size) {
     return absl::InvalidArgumentError(
@@ -180,8 +180,8 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   MeasureStatistics(round * steps);
   RETURN_IF_ERROR(trainer_->SetParameters(Start(global)));
   if (!target_.empty()) RETURN_IF_ERROR(trainer_->SetTarget(target_));
-  // Views, batches and the learning rate depend only on the step, which the round gives, and on the buffer.
-  trainer_->SeekStep(round * steps);
+  // Views, batches and the learning rate depend only on the step, which the rounds give, and on the buffer.
+  trainer_->SeekStep(round * steps, failed * steps);
   if (rehearsal_) RETURN_IF_ERROR(rehearsal_->Restore(buffered_));
   Outcome outcome;
   for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {

@@ -69,9 +69,11 @@ class SelfSupervisedWorkload {
   // the nodes is the statistics of all images together, for a model that stands still. `interrupted` is
   // called before every step. Errors, with `update` unspecified: Cancelled if it returned true;
   // InvalidArgument for a model of another length or with values that are not finite; OutOfRange if the
-  // training diverged; those of the board that fails.
+  // training diverged; those of the board that fails. `failed`: rounds before this one that left the model as
+  // it was.
   absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
-                                const std::function<bool()>& interrupted, std::span<float> update);
+                                const std::function<bool()>& interrupted, std::span<float> update,
+                                std::uint64_t failed = 0);
 
   // Accepts the round that was trained last: the next one continues from it.
   void EndRound();

@@ -78,6 +78,25 @@ TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
   }
 }
 
+// A round that changed nothing takes nothing of the learning rate.
+TEST_F(SelfSupervisedWorkloadTest, TheSchedulePassesOverFailedRounds) {
+  LocalTrainingOptions options = Small();
+  options.trainer.schedule_steps = 9;
+  const std::vector<float> global = Initial(options);
+  const auto trained = [&](std::uint64_t round, std::uint64_t failed) {
+    std::vector<float> update(global.size());
+    const auto workload = Make(options);
+    const auto outcome = workload->Train(
+        round, 3, global, [] { return false; }, update, failed);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    double sum = 0;
+    for (const std::size_t i : Learned(workload->Schema())) sum += std::abs(update[i]);
+    return sum;
+  };
+  // Only the predictor's rate stays as it is.
+  EXPECT_GT(trained(5, 4), 1.5 * trained(5, 0)) << "the second of three rounds, after four that failed";
+}
+
 // For a model that stands still, the nodes' statistics average to those of all images, however different the
 // nodes' images are.
 TEST_F(SelfSupervisedWorkloadTest, StatisticsOfUnlikeNodesAverageToThoseOfAllImages) {

@@ -30,6 +30,7 @@ ParentRound RoundOf(const wire::TrainTask& task, const runtime::Clock& clock) {
               std::min(round.model.size(), task.train.model_sha256().size()));
   round.fixed_point = task.fixed_point;
   round.sample_count = task.train.max_sample_count();
+  round.failed_rounds = task.train.failed_rounds();
   const std::int64_t left_ns = std::max<std::int64_t>(0, task.deadline_ns - clock.SteadyNs());
   round.deadline_ns = task.deadline_ns - std::min(kMaxMarginNs, left_ns / 10);
   return round;

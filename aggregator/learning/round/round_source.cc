@@ -157,6 +157,7 @@ std::optional<RoundPlan> ParentRounds::Next(const Roster& roster, std::uint32_t&
   if (in_time && (now_ns < retry_ns_ || roster.ready_samples() < next_->sample_count)) return std::nullopt;
   RoundPlan plan{.round = next_->round, .deadline_ns = next_->deadline_ns};
   SetFixedPoint(next_->fixed_point, plan.started);
+  plan.started.set_failed_rounds(next_->failed_rounds);
   std::uint64_t left = next_->sample_count;
   for (v1::AskedNode& node : roster.Ready(weighting_)) {
     if (node.sample_count() > left) continue;

@@ -72,8 +72,9 @@ struct ParentRound {
   std::uint32_t round = 0;
   parameters::Sha256 model{};
   parameters::FixedPoint fixed_point;
-  std::uint64_t sample_count = 0;  // that the sum may weigh: what was declared when the parent began
-  std::int64_t deadline_ns = 0;    // steady; of the nodes
+  std::uint64_t sample_count = 0;   // that the sum may weigh: what was declared when the parent began
+  std::int64_t deadline_ns = 0;     // steady; of the nodes
+  std::uint32_t failed_rounds = 0;  // of the parent, before this one
 };
 
 // The rounds of a relayed run: a parent sets each round's number, model, fixed point and deadline. Gathers

@@ -102,7 +102,9 @@ TEST_F(RoundSourceTest, DrawsTheSameNodesInEveryRelease) {
 
 TEST_F(RoundSourceTest, AParentsRoundStartsOnceTheSamplesAreThere) {
   ParentRounds rounds(UpdateWeighting::kSamples);
-  rounds.Begin(Round(200), 0);
+  ParentRound round = Round(200);
+  round.failed_rounds = 2;
+  rounds.Begin(round, 0);
   Join("ash");
   EXPECT_FALSE(rounds.Next(roster_, last_, 0));
   EXPECT_EQ(rounds.next_ns(0), ParentRounds::kGatherNs);
@@ -110,6 +112,7 @@ TEST_F(RoundSourceTest, AParentsRoundStartsOnceTheSamplesAreThere) {
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
   ASSERT_TRUE(plan);
   EXPECT_EQ(last_, 5u);
+  EXPECT_EQ(plan->started.failed_rounds(), 2u) << "the learning rate's schedule is the parent's";
   EXPECT_EQ(plan->deadline_ns, 60 * kSecond);
   EXPECT_FALSE(rounds.gathering());
   EXPECT_EQ(rounds.next_ns(0), kNoDeadline);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,9 @@ void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& 
   wire.set_word_bits(state.under_way()->started().word_bits());
   wire.set_max_element(static_cast<float>(config.max_element));
   wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);
+  const std::uint32_t before = state.under_way()->number() - 1;
+  wire.set_failed_rounds(config.relayed ? state.under_way()->started().failed_rounds()
+                                        : before - std::min(before, state.committed));
   const v1::AskedNode* asked = state.under_way()->Asked(node);
   if (asked != nullptr) wire.set_max_sample_count(asked->sample_count());
 }

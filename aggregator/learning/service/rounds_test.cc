@@ -170,6 +170,29 @@ deadline_s = 1
   EXPECT_THAT(host_.Parameters(1), ElementsAre(1, 2, 3));
 }
 
+TEST_F(RoundsTest, TellsNodesHowManyRoundsFailed) {
+  StartRun(R"(
+name = "r"
+rounds = 2
+min_nodes = 2
+quorum = 2
+deadline_s = 1
+)");
+  TestNode a(host_, "a"), b(host_, "b");
+  EXPECT_EQ(a.NextTrain().failed_rounds(), 0u);
+  const auto next = [](TestNode& node, std::uint32_t round) {
+    v1::TrainTask task;
+    while (task.round() < round) task = node.NextTrain();
+    return task;
+  };
+  const v1::TrainTask of_a = next(a, 2), of_b = next(b, 2);
+  EXPECT_EQ(of_a.failed_rounds(), 1u);
+  a.Submit(of_a, {1, 1, 1});
+  b.Submit(of_b, {1, 1, 1});
+  host_.WaitForRound(2);
+  EXPECT_EQ(next(a, 3).failed_rounds(), 1u) << "the second one was committed";
+}
+
 TEST_F(RoundsTest, StartsTheSameRunOnceAndRefusesAnotherOfItsName) {
   StartRun();
   StartRun();

@@ -204,7 +204,7 @@ void SelfSupervisedTrainer::Descend() {
   }
   const double base = options_.learning_rate * static_cast<double>(options_.batch) / 256.0;
   const CosineSchedule schedule{base, options_.schedule_steps};
-  const double rate = schedule.Rate(step_);
+  const double rate = schedule.Rate(step_ - behind_);
   for (const parameters::TensorShape& tensor : layout_.tensors()) {
     if (tensor.name.find(".running_") != std::string::npos) continue;
     const bool predictor = tensor.name.starts_with("predictor.");
@@ -216,7 +216,7 @@ void SelfSupervisedTrainer::Descend() {
   }
   if (!target_.empty()) {
     const CosineSchedule remaining{1.0 - options_.target_decay, options_.schedule_steps};
-    const float part = static_cast<float>(remaining.Rate(step_));
+    const float part = static_cast<float>(remaining.Rate(step_ - behind_));
     for (std::size_t i = 0; i < target_.size(); ++i) target_[i] += part * (parameters_[i] - target_[i]);
   }
   ++step_;

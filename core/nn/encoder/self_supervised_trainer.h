@@ -97,7 +97,11 @@ class SelfSupervisedTrainer {
 
   // The index of the next step, which picks the views and the learning rate. A node that starts its local
   // steps of round r at r · steps gives the same update after any number of restarts.
-  void SeekStep(std::uint64_t step) { step_ = step; }
+  // The schedule is `behind` steps behind: those changed nothing.
+  void SeekStep(std::uint64_t step, std::uint64_t behind = 0) {
+    step_ = step;
+    behind_ = behind;
+  }
 
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
@@ -145,6 +149,7 @@ class SelfSupervisedTrainer {
   std::optional<ContrastiveLoss> contrast_;
   Sgd sgd_;
   std::uint64_t step_ = 0;
+  std::uint64_t behind_ = 0;  // steps before this one that the schedule leaves out
   std::vector<float> parameters_, gradient_;
   std::vector<float> anchor_;   // at the last SetParameters
   std::vector<float> target_;   // BYOL's moving average; empty for SimSiam

@@ -182,7 +182,7 @@ void SupervisedTrainer::Descend(Part part) {
   const CosineSchedule schedule{options_.learning_rate * static_cast<double>(options_.batch) / 256.0,
                                 options_.schedule_steps};
   sgd_.Step(first, std::span(parameters_).subspan(first), std::span<const float>(gradient_).subspan(first),
-            schedule.Rate(step_));
+            schedule.Rate(step_ - behind_));
   ++step_;
 }
 

@@ -69,8 +69,12 @@ class SupervisedTrainer {
   // another length or a value that is not finite.
   absl::Status SetParameters(std::span<const float> parameters);
 
-  // The index of the next step, which picks the views and the learning rate.
-  void SeekStep(std::uint64_t step) { step_ = step; }
+  // The index of the next step, which picks the views and the learning rate. The schedule is `behind` steps
+  // behind: those changed nothing.
+  void SeekStep(std::uint64_t step, std::uint64_t behind = 0) {
+    step_ = step;
+    behind_ = behind;
+  }
 
   enum class Part { kAll, kHead };  // what a step changes
 
@@ -99,6 +103,7 @@ class SupervisedTrainer {
   Gemm gemm_;
   Sgd sgd_;
   std::uint64_t step_ = 0;
+  std::uint64_t behind_ = 0;  // steps before this one that the schedule leaves out
   std::vector<float> parameters_, gradient_;
   std::vector<float> anchor_;                       // at the last SetParameters
   std::vector<std::uint8_t> views_;                 // [batch × pixels]
