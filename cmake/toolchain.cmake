@@ -35,6 +35,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tributary_options INTERFACE -Wthread-safety)
 endif()
 
+# Libraries also keep the compiler's intermediate form, with the types of all their files, for tests/static/odr.sh. The machine
+# code beside it is the same.
+option(TRIBUTARY_ODR "Libraries can be checked for what is defined twice" OFF)
+if(TRIBUTARY_ODR)
+  target_compile_options(tributary_options INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,STATIC_LIBRARY>:-flto>
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,STATIC_LIBRARY>:-ffat-lto-objects>)
+  add_link_options(-fno-lto)
+endif()
+
 # The instruction sets that vector code is compiled for, beside the compiler's own. Kernels keep arrays of vectors in registers,
 # which rules scalable vectors out.
 set(TRIBUTARY_VECTORS "HWY_AVX3_DL|HWY_AVX3|HWY_AVX2|HWY_SSE4|HWY_NEON" CACHE STRING "Highway's targets for vector code")
