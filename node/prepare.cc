@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -115,8 +117,33 @@ void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion, c
     return file.Fault("fusion", "fuses positions; the panels' network gives classes");
   }
   if (absl::Status status = accelerator::CheckFusion(fusion.accelerator); !status.ok()) {
-    file.Fault("fusion.xclbin", std::string(status.message()));
+    FaultAtKey(file, "fusion", status, "xclbin");
   }
+}
+
+// A board holds one xclbin, for all that use it.
+void PrepareBoards(const config::ConfigFile& file, const NodeConfig& config) {
+  struct Use {
+    std::string table, xclbin, uuid;
+  };
+  std::map<std::uint32_t, Use> boards;  // by device
+  const auto use = [&](const std::string& table, const std::optional<accelerator::XrtOptions>& board) {
+    if (!board || file.HasFault(table)) return;
+    const Use mine{table, board->xclbin, accelerator::XclbinUuid(*board)};
+    if (mine.uuid.empty()) return;  // it cannot be read: the processor computes
+    const auto& [device, first] = *boards.emplace(board->device, mine).first;
+    if (first.uuid == mine.uuid) return;
+    file.Fault(
+        table + ".xclbin",
+        fmt::format("device {} holds one xclbin at a time: {} is another one than {} of {}. Build one with "
+                    "the kernels of both",
+                    device, mine.xclbin, first.xclbin, first.table));
+  };
+  for (std::size_t i = 0; i < config.panels.size(); ++i) {
+    use(fmt::format("panel[{}]", i), config.panels[i].accelerator.xrt);
+  }
+  if (config.fusion) use("fusion", config.fusion->accelerator.xrt);
+  if (config.federation) use("federation", config.federation->board);
 }
 
 // A folder that cannot be written to now may be so later, and frames then stay in memory: no fault.
@@ -162,7 +189,7 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   }
   if (federation.board) {
     if (const absl::Status status = accelerator::CheckEncoderBoard(*federation.board); !status.ok()) {
-      file.Fault("federation.xclbin", std::string(status.message()));
+      FaultAtKey(file, "federation", status, "xclbin");
     }
   }
   absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
@@ -197,6 +224,7 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
   if (node.config.disk) PrepareDisk(file, node.config.disk->folder);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion, node);
   if (node.config.federation) PrepareLearning(file, node);
+  PrepareBoards(file, node.config);
   RETURN_IF_ERROR(file.Finish());
   return node;
 }

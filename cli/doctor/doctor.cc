@@ -26,11 +26,11 @@ void AddFaults(const std::string& check, const absl::Status& status, const std::
   }
 }
 
-void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& options) {
-  if (!choice.xrt.has_value()) return;
+void NeedBoard(const std::optional<accelerator::XrtOptions>& board, DoctorOptions& options) {
+  if (!board.has_value()) return;
   options.needs_board = true;
-  options.device = choice.xrt->device;
-  if (options.xclbin.empty()) options.xclbin = choice.xrt->xclbin;
+  options.device = board->device;
+  if (options.xclbin.empty()) options.xclbin = board->xclbin;
 }
 
 // The node makes its spool's folder at its first start.
@@ -42,8 +42,8 @@ std::string DiskOf(const std::string& spool_folder) {
 }
 
 void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
-  for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
-  if (config.fusion) NeedBoard(config.fusion->accelerator, options);
+  for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator.xrt, options);
+  if (config.fusion) NeedBoard(config.fusion->accelerator.xrt, options);
   options.connection = {node::HomeOf(config), config.tls.value_or(config::TlsFiles())};
   options.renews = config.renewal.on;
   options.node = config.node;
@@ -53,6 +53,7 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   for (const panel::PanelConfig& panel : config.panels) options.sources.push_back(panel.name);
   if (options.data_folder.empty() && config.disk) options.data_folder = DiskOf(config.disk->folder);
   if (!config.federation) return;
+  NeedBoard(config.federation->board, options);
   if (options.data_folder.empty() && !config.federation->state.empty()) {
     const std::filesystem::path folder = std::filesystem::path(config.federation->state).parent_path();
     options.data_folder = folder.empty() ? "." : folder.string();

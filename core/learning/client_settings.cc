@@ -91,7 +91,7 @@ std::vector<ClientSetting> MakeTable() {
        .renamed = "\"hardware\" is now called \"table\"; the processor computes these views",
        .help =
            "continuous: blur, rotation and crop with black borders; table: the views of the FPGA kernel's "
-           "tables, computed on the processor"},
+           "tables, for grey images of 28 x 28"},
       {.field = Field(Settings::kTargetDecayFieldNumber),
        .limit = nn::kTargetDecayLimit,
        .default_value = 0.996,

@@ -8,8 +8,14 @@ namespace tributary::accelerator {
 std::optional<XrtOptions> ReadBoard(const config::ConfigSection& section, const BoardHelp& help) {
   bool board = false;
   section.Choose("accelerator", board, {"cpu", "xrt"}, help.accelerator);
-  if (!board) return std::nullopt;
   XrtOptions xrt;
+  if (!board) {
+    if (section.Has("xclbin")) {
+      section.ReadFile("xclbin", xrt.xclbin, "a file; only with xrt");
+      section.Fault("xclbin", "is for accelerator = \"xrt\", which is not given");
+    }
+    return std::nullopt;
+  }
   section.ReadFile("xclbin", xrt.xclbin, config::Required("a file; only with xrt"));
   section.Read("xclbin_uuid", xrt.xclbin_uuid, "refuse an xclbin with another UUID");
   section.Read("device", xrt.device, {0, 15}, "index of the board");

@@ -16,6 +16,17 @@ namespace {
 
 bool IsTable(std::string_view augmentation) { return augmentation == "table"; }
 
+// What the board will compute of this node's training.
+void Say(const accelerator::XrtOptions& options, std::string_view kernel, std::string_view what, bool has) {
+  if (has) {
+    runtime::LogInfo("board {} computes {} in this node's training: {} of {}", options.device, what, kernel,
+                     options.xclbin);
+  } else {
+    runtime::LogWarning("{} has no {}: runs with {} on a board are {}", options.xclbin, kernel, what,
+                        options.fall_back_to_cpu ? "computed by the processor" : "declined");
+  }
+}
+
 absl::Status Lacks(std::string_view kernel) {
   return absl::UnavailableError(fmt::format("this node's board offers no {}", kernel));
 }
@@ -82,7 +93,11 @@ class TrainingBoard::BoardStages final : public nn::StageUnit {
 
 absl::StatusOr<std::unique_ptr<TrainingBoard>> TrainingBoard::Open(const accelerator::XrtOptions& options) {
   absl::StatusOr<accelerator::EncoderBoard> board = accelerator::OpenXrtEncoderBoard(options);
-  if (board.ok()) return std::make_unique<TrainingBoard>(*std::move(board), options.fall_back_to_cpu);
+  if (board.ok()) {
+    Say(options, accelerator::kXrtViewsKernel, "views", board->views != nullptr);
+    Say(options, accelerator::kXrtTensorKernel, "convolutions", board->tensors != nullptr);
+    return std::make_unique<TrainingBoard>(*std::move(board), options.fall_back_to_cpu);
+  }
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board.status();
   runtime::LogError("{}; fallback = \"cpu\": the processor trains instead until the next start",
                     std::string(board.status().message()));
@@ -96,8 +111,8 @@ absl::Status TrainingBoard::Check(const nn::EncoderOptions& encoder, std::string
   const bool views = IsTable(augmentation);
   if (!views && !encoder.quantised) {
     return absl::FailedPreconditionError(
-        "this node's board computes nothing of such a run: augmentation = \"table\" makes its views there, "
-        "encoder.quantised = true its convolutions");
+        "this node's board has nothing to compute in such a run: give it client.augmentation = \"table\" for "
+        "views on the board, or encoder.quantised = true for convolutions");
   }
   std::string_view missing;
   if (views && board_.views == nullptr) missing = accelerator::kXrtViewsKernel;
@@ -112,6 +127,13 @@ absl::Status TrainingBoard::Check(const nn::EncoderOptions& encoder, std::string
   if (!encoder.quantised) return absl::OkStatus();
   const std::string why = accelerator::EncoderStages::WhyNot(encoder, *board_.tensors);
   return why.empty() ? absl::OkStatus() : absl::FailedPreconditionError(why);
+}
+
+void TrainingBoard::SayIfUnused(const nn::EncoderOptions& encoder, std::string_view augmentation) {
+  if (IsTable(augmentation) || encoder.quantised || std::exchange(said_unused_, true)) return;
+  runtime::LogWarning(
+      "the processor trains alone in a run that has nothing for this node's board: neither "
+      "client.augmentation = \"table\" nor encoder.quantised = true");
 }
 
 std::uint64_t TrainingBoard::Bytes(const nn::EncoderOptions& encoder, std::size_t batch) const {
@@ -170,6 +192,7 @@ absl::StatusOr<EncoderParts> CreateParts(const nn::EncoderOptions& encoder, std:
   EncoderParts parts;
   ASSIGN_OR_RETURN(parts.views, CreateAugmenter(augmentation, strong));
   if (board == nullptr) return parts;
+  board->SayIfUnused(encoder, augmentation);
   parts.views = board->Views(augmentation, std::move(parts.views));
   ASSIGN_OR_RETURN(parts.stages, board->Stages(encoder, batch));
   return parts;

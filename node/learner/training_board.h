@@ -38,6 +38,9 @@ class TrainingBoard {
   // or not all that a board could, and the processor must not.
   absl::Status Check(const nn::EncoderOptions& encoder, std::string_view augmentation) const;
 
+  // A line in the log, once, if the board computes nothing of such training.
+  void SayIfUnused(const nn::EncoderOptions& encoder, std::string_view augmentation);
+
   // Bytes that its part of such training takes at most.
   std::uint64_t Bytes(const nn::EncoderOptions& encoder, std::size_t batch) const;
 
@@ -71,6 +74,7 @@ class TrainingBoard {
   const accelerator::EncoderBoard board_;
   const bool fall_back_to_cpu_;
   Part views_{"views"}, stages_{"convolutions"};
+  bool said_unused_ = false;
   absl::Status failure_;
   std::atomic<std::uint64_t> fallbacks_{0};
 };

@@ -27,10 +27,10 @@ constexpr std::uint64_t kSteps = 3;
 
 using Fails = std::function<bool(int call)>;
 
-Fails Never() {
+Fails FailsNever() {
   return [](int) { return false; };
 }
-Fails At(int failing) {
+Fails FailsAt(int failing) {
   return [failing](int call) { return call == failing; };
 }
 
@@ -80,7 +80,7 @@ class ModelTensors final : public accelerator::TensorModelTarget {
   mutable std::uint64_t ready_ = 0;
 };
 
-accelerator::EncoderBoard ModelBoard(Fails views_fail = Never(), Fails tensors_away = Never()) {
+accelerator::EncoderBoard ModelBoard(Fails views_fail = FailsNever(), Fails tensors_away = FailsNever()) {
   return {.views = std::make_unique<ModelViews>(std::move(views_fail)),
           .tensors = std::make_unique<ModelTensors>(std::move(tensors_away))};
 }
@@ -143,7 +143,7 @@ TEST_F(TrainingBoardTest, GivesTheBitsOfTheProcessor) {
 }
 
 TEST_F(TrainingBoardTest, EndsTheRoundWhenItFailsAndDoesTheNext) {
-  TrainingBoard board(ModelBoard(At(2)), /*fall_back_to_cpu=*/false);
+  TrainingBoard board(ModelBoard(FailsAt(2)), /*fall_back_to_cpu=*/false);
   const auto workload = Workload(&board);
   EXPECT_EQ(Update(*workload).status().code(), absl::StatusCode::kDeadlineExceeded);
   const auto update = Update(*workload);
@@ -158,7 +158,8 @@ TEST_F(TrainingBoardTest, IsNotAskedAgainInARoundThatItHasEnded) {
 }
 
 TEST_F(TrainingBoardTest, ABoardThatIsAwayWhenARunBeginsIsAskedAgain) {
-  TrainingBoard board(ModelBoard(Never(), [](int call) { return call < 2; }), /*fall_back_to_cpu=*/false);
+  TrainingBoard board(ModelBoard(FailsNever(), [](int call) { return call < 2; }),
+                      /*fall_back_to_cpu=*/false);
   const auto workload = Workload(&board);
   EXPECT_EQ(Update(*workload).status().code(), absl::StatusCode::kUnavailable);
   const auto update = Update(*workload);
@@ -167,7 +168,7 @@ TEST_F(TrainingBoardTest, ABoardThatIsAwayWhenARunBeginsIsAskedAgain) {
 }
 
 TEST_F(TrainingBoardTest, ABoardThatIsAwayWhenARunBeginsReturnsToIt) {
-  TrainingBoard board(ModelBoard(Never(), [](int call) { return call < 2; }), /*fall_back_to_cpu=*/true);
+  TrainingBoard board(ModelBoard(FailsNever(), [](int call) { return call < 2; }), /*fall_back_to_cpu=*/true);
   const runtime::CapturedLog log;
   const auto update = Update(*Workload(&board));
   ASSERT_TRUE(update.ok()) << update.status();
@@ -195,7 +196,7 @@ TEST_F(TrainingBoardTest, OneKernelThatFailsSaysNothingOfTheOther) {
 }
 
 TEST_F(TrainingBoardTest, LeavesAFailedBatchToTheProcessorIfItMay) {
-  TrainingBoard board(ModelBoard(At(2)), /*fall_back_to_cpu=*/true);
+  TrainingBoard board(ModelBoard(FailsAt(2)), /*fall_back_to_cpu=*/true);
   const runtime::CapturedLog log;
   const auto update = Update(*Workload(&board));
   ASSERT_TRUE(update.ok()) << update.status();
@@ -214,7 +215,7 @@ TEST_F(TrainingBoardTest, SaysWhatOfARunItCannotDo) {
   const TrainingBoard whole(ModelBoard(), false);
   EXPECT_TRUE(whole.Check(quantised, "strong").ok());
   EXPECT_TRUE(whole.Check(floats, "table").ok());
-  EXPECT_THAT(why(whole, floats, "strong"), HasSubstr("computes nothing of such a run"));
+  EXPECT_THAT(why(whole, floats, "strong"), HasSubstr("has nothing to compute in such a run"));
   accelerator::EncoderBoard parts = ModelBoard();
   parts.tensors.reset();
   const TrainingBoard views(std::move(parts), false);

@@ -97,6 +97,16 @@ INSTANTIATE_TEST_SUITE_P(
         Hopeless{"BufferTooLarge", "memory_bytes=65536", "", "", kUnavailable, "allocating buffers", "cma="}),
     ::testing::PrintToStringParamName());
 
+TEST_F(XrtBoardTest, TwoXclbinsForOneBoardAreAFaultOfTheConfiguration) {
+  const std::string learner =
+      "[federation]\nimages = \"glyphs\"\nglyphs = 20\naccelerator = \"xrt\"\nxclbin = \"" +
+      Xclbin("tensor_kernel") + "\"\n";
+  const std::string board = "accelerator = \"xrt\"\nxclbin = \"" + Xclbin("positioning_kernel") + "\"\n";
+  NodeProcess node(folder_, "south", aggregator_.ingest_port(), learner, {board, 5});
+  EXPECT_EQ(node.process().Wait(kPatience), kConfig);
+  EXPECT_THAT(node.process().Log(), HasSubstr("federation.xclbin: device 0 holds one xclbin at a time"));
+}
+
 struct Passing {
   const char* name;
   const char* faults;  // run 1 loads the parameters, each later one computes a slot

@@ -84,6 +84,17 @@ TEST_F(XrtDoctorTest, FindsNoFaultOnAGoodBoardWithAnyKernel) {
   }
 }
 
+TEST_F(XrtDoctorTest, TriesTheBoardOfANodeThatOnlyLearns) {
+  const std::string node = folder_.Write(
+      "node.toml",
+      "node = \"b1\"\n[uplink]\naggregator = \"127.0.0.1:1\"\n[federation]\nimages = \"glyphs\"\n"
+      "glyphs = 20\naccelerator = \"xrt\"\nxclbin = \"" +
+          Xclbin("tensor_kernel") + "\"\n");
+  const Diagnosis diagnosis = Doctor("", "--config " + node);
+  EXPECT_EQ(diagnosis.Line("xclbin")["finding"], "ok") << diagnosis.report;
+  EXPECT_EQ(diagnosis.Line("transfer")["finding"], "ok") << diagnosis.report;
+}
+
 TEST_F(XrtDoctorTest, SaysWhenTheAggregatorCannotBeAsked) {
   const Diagnosis diagnosis = Doctor("", "--aggregator 127.0.0.1:1 --xclbin " + Xclbin("loopback_kernel"));
   EXPECT_EQ(diagnosis.exit_code, kFaultFound);

@@ -114,7 +114,8 @@ TEST_F(XrtLearningTest, AFailingBoardLeavesTheBatchToTheProcessorWithFallback) {
 }
 
 TEST_F(XrtLearningTest, AHungBoardDeclinesOneRoundWithTheReasonAndDoesTheNext) {
-  ::setenv("TRIBUTARY_DEVICE_FAULTS", "hang=9", 1);
+  // A round takes 20 runs of the board, and the device counts them from each opening.
+  ::setenv("TRIBUTARY_DEVICE_FAULTS", "hang=30", 1);
   const ScratchFolder folder;
   const std::string xclbin = Xclbin(folder);
   AggregatorProcess aggregator(folder, "aggregator", {"south"}, FederationKeys(folder));

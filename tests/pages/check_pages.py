@@ -38,6 +38,7 @@ NOT_RUN = {
     ("docs/running.md", "needs an aggregator's store in /var/lib/tributary"): 2,
     ("docs/running.md", "needs the node's files in /var/lib/tributary"): 2,
     ("docs/boards.md", "takes ten minutes"): 1,
+    ("docs/federated-runs.md", "takes minutes"): 1,
     ("docs/security.md", "needs a TLS aggregator under the name hub"): 1,
     ("docs/delegate.md", "needs a model of yours"): 1,
     ("docs/graphs.md", "needs a model and images of yours"): 1,
