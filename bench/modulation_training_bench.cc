@@ -20,6 +20,7 @@
 #include "core/nn/modulation/modulation_inference.h"
 #include "core/nn/modulation/modulation_trainer.h"
 #include "core/parameters/npy.h"
+#include "core/recordings/labelled_bursts.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
@@ -27,8 +28,8 @@ namespace {
 
 constexpr std::size_t kFeatures = radio::kBurstFeatures;
 
-cli::LabelledBursts Drawn(cli::BurstPurpose purpose, std::size_t count) {
-  cli::LabelledBursts bursts;
+recordings::LabelledBursts Drawn(cli::BurstPurpose purpose, std::size_t count) {
+  recordings::LabelledBursts bursts;
   cli::BurstSet::Create(radio::ReferenceDomain(), radio::SnrDefinition::kTrue, /*seed=*/3, purpose)
       ->Draw(0, count, bursts);
   return bursts;
@@ -38,7 +39,7 @@ bool Write(const std::string& path, std::span<const std::uint64_t> shape, std::s
   return runtime::WriteFileAtomically(path, parameters::EncodeNpy(shape, values)).ok();
 }
 
-bool WriteBursts(const std::string& name, const cli::LabelledBursts& bursts) {
+bool WriteBursts(const std::string& name, const recordings::LabelledBursts& bursts) {
   const std::vector<float> classes(bursts.classes.begin(), bursts.classes.end());
   const std::array<std::uint64_t, 3> shape = {classes.size(), 2, radio::kBurstSamples};
   return Write(name + ".npy", shape, bursts.bursts) &&
@@ -50,8 +51,8 @@ struct Settings {
   double rate = 0;
 };
 
-nn::ModulationNetwork Train(const nn::ModulationArchitecture& architecture, const cli::LabelledBursts& bursts,
-                            const Settings& settings) {
+nn::ModulationNetwork Train(const nn::ModulationArchitecture& architecture,
+                            const recordings::LabelledBursts& bursts, const Settings& settings) {
   const std::uint64_t batches = bursts.classes.size() / settings.batch;
   nn::ModulationTrainer trainer(
       architecture,
@@ -78,7 +79,7 @@ nn::ModulationNetwork Train(const nn::ModulationArchitecture& architecture, cons
   return network;
 }
 
-double Accuracy(const nn::ModulationNetwork& network, const cli::LabelledBursts& bursts) {
+double Accuracy(const nn::ModulationNetwork& network, const recordings::LabelledBursts& bursts) {
   const std::size_t count = bursts.classes.size();
   std::vector<float> logits(count * nn::kModulationClasses);
   nn::ModulationInference(network).Run(bursts.bursts, count, logits);
@@ -92,8 +93,8 @@ double Accuracy(const nn::ModulationNetwork& network, const cli::LabelledBursts&
 
 int Serve(const std::string& folder, const nn::ModulationArchitecture& architecture,
           std::size_t training_count, std::size_t held_out_count) {
-  const cli::LabelledBursts training = Drawn(cli::BurstPurpose::kTraining, training_count);
-  const cli::LabelledBursts held_out = Drawn(cli::BurstPurpose::kEvaluation, held_out_count);
+  const recordings::LabelledBursts training = Drawn(cli::BurstPurpose::kTraining, training_count);
+  const recordings::LabelledBursts held_out = Drawn(cli::BurstPurpose::kEvaluation, held_out_count);
   if (!WriteBursts(folder + "/training", training) || !WriteBursts(folder + "/held_out", held_out)) {
     std::cerr << "cannot write into " << folder << "\n";
     return 1;
