@@ -120,8 +120,7 @@ absl::Status TrainingBoard::Check(const nn::EncoderOptions& encoder, std::string
   if (!missing.empty()) {
     return absl::FailedPreconditionError(
         fmt::format("this node's xclbin has no {}, which such a run needs; with fallback = \"cpu\" the "
-                    "processor computes "
-                    "that part",
+                    "processor computes that part",
                     missing));
   }
   if (!encoder.quantised) return absl::OkStatus();
