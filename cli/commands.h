@@ -23,6 +23,7 @@ void AddRunListCommand(Commands& run);
 void AddRunShowCommand(Commands& run);
 void AddRunWatchCommand(Commands& run);
 void AddRunControlCommands(Commands& run);
+void AddRunSplitCommand(Commands& run);
 
 void AddRecordingBurstsCommand(Commands& recording);
 void AddRecordingMoveAnchorCommand(Commands& recording);

@@ -23,6 +23,7 @@ void AddCommands(Commands& program) {
   AddRunShowCommand(run);
   AddRunWatchCommand(run);
   AddRunControlCommands(run);
+  AddRunSplitCommand(run);
 
   Commands serial = program.Group("serial", "Talk to a beacon board over a serial line, or be one");
   AddSerialServeCommand(serial);

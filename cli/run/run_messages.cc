@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
 #include "cli/table.h"
 #include "core/learning/round_verdict.h"
 #include "core/runtime/elapsed.h"
@@ -136,6 +137,23 @@ std::string RunsText(const v1::ListRunsResponse& response) {
   return table.Text();
 }
 
+std::string ClustersText(const v1::GetRunResponse& response) {
+  if (!response.has_clusters()) return "";
+  const v1::Clusters& found = response.clusters();
+  if (found.clusters().empty()) return fmt::format("no clusters: {}\n", wire::PeerText(found.message()));
+  std::string text = fmt::format("{} clusters after round {}, agreement {:.2f} (tributary run split {})\n",
+                                 found.clusters_size(), found.round(), found.agreement(),
+                                 wire::PeerText(response.run().name()));
+  int number = 0;
+  for (const v1::Cluster& each : found.clusters()) {
+    text += fmt::format("  {}: {}\n", ++number, wire::PeerText(absl::StrJoin(each.nodes(), ", ")));
+  }
+  if (!found.alone().empty()) {
+    text += fmt::format("  alone: {}\n", wire::PeerText(absl::StrJoin(found.alone(), ", ")));
+  }
+  return text;
+}
+
 std::string RunText(const v1::GetRunResponse& response, const std::string& behind) {
   Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
@@ -144,9 +162,9 @@ std::string RunText(const v1::GetRunResponse& response, const std::string& behin
               each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
               each.last_refusal());
   }
-  std::string text =
-      fmt::format("{}{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()), behind,
-                  absl::BytesToHexString(response.run().model_sha256()), table.Text(), RoundHeading());
+  std::string text = fmt::format("{}{}\nmodel {}\n{}\n{}\n{}\n", RunSummary(response.run()), behind,
+                                 absl::BytesToHexString(response.run().model_sha256()),
+                                 ClustersText(response), table.Text(), RoundHeading());
   const auto shown = std::min(static_cast<std::size_t>(response.history_size()), Table::kMaxRows);
   for (std::size_t i = 0; i < shown; ++i) {
     text += RoundLineText(response.history(static_cast<int>(i))) + "\n";

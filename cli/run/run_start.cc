@@ -9,21 +9,15 @@
 #include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
+#include "cli/run/start_call.h"
 #include "core/config/program.h"
-#include "core/exchange/model_description.h"
 #include "core/learning/fresh_model.h"
 #include "core/learning/run_config.h"
-#include "core/learning/trainable_model.h"
-#include "core/link/request_stream.h"
-#include "core/parameters/flat_model.h"
-#include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
-#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
-#include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
 namespace {
@@ -56,12 +50,7 @@ struct RunStartArguments {
 // Checked here, where the file has a name.
 absl::StatusOr<std::string> ReadModel(const std::string& path, const learning::RunConfig& config) {
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-  RETURN_IF_ERROR(WithContext(path, parameters::DecodeFlatModel(file)).status());
-  // The run's models would say that they are of the run that made this one.
-  ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
-  RETURN_IF_ERROR(WithContext(path, learning::CheckTrainable(config.client, set, config.strategy.kind)));
-  exchange::RemoveDescription(set);
-  return parameters::EncodeSafetensors(set);
+  return AsInitialModel(file, path, config);
 }
 
 // What the file says of the initial model; a fault is recorded at its key.
@@ -74,33 +63,6 @@ absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const l
                std::string(model.status().message()));
   }
   return model;
-}
-
-absl::StatusOr<v1::StartRunResponse> Send(const RunStartArguments& arguments, const std::string& config,
-                                          std::string_view model) {
-  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  ASSIGN_OR_RETURN(const auto channel, Connect(arguments.connection));
-  grpc::ClientContext context;
-  SetDeadline(context, std::chrono::seconds(300));
-  v1::StartRunResponse response;
-  const auto stub = v1::RunService::NewStub(channel);
-  link::RequestStream<v1::StartRunRequest> stream(
-      [&](grpc::CompletionQueue* queue) { return stub->AsyncStartRun(&context, &response, queue, nullptr); });
-  v1::StartRunRequest request;
-  request.set_config(config);
-  stream.Write(request);
-  request.clear_config();
-  while (stream.open() && !model.empty()) {
-    const std::string_view chunk = model.substr(0, kChunkBytes);
-    request.set_chunk(chunk.data(), chunk.size());
-    model.remove_prefix(chunk.size());
-    stream.Write(request);
-  }
-  const grpc::Status status = stream.Finish();
-  if (!status.ok()) return FromPeer(status, arguments.connection);
-  if (!response.has_run())
-    return FromPeer(absl::DataLossError("the answer names no run"), arguments.connection);
-  return response;
 }
 
 absl::Status InConfiguration(absl::Status fault) {
@@ -136,14 +98,10 @@ absl::Status Start(const RunStartArguments& arguments) {
     std::cout << runtime::Printable(arguments.config) << ": no fault found\n";
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const v1::StartRunResponse response, Send(arguments, prepared.config, prepared.model));
-  const v1::Run& run = response.run();
-  if (run.state() == v1::RUN_STATE_STOPPED || run.state() == v1::RUN_STATE_FAILED) {
-    return WithExitCode(
-        absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(run))),
-        runtime::kExitFailure);
-  }
-  std::cout << (arguments.json ? wire::MessageJson(response) : RunSummary(run)) << "\n";
+  ASSIGN_OR_RETURN(const v1::StartRunResponse response,
+                   CallStartRun(arguments.connection, prepared.config, prepared.model));
+  RETURN_IF_ERROR(MustGoOn(response.run()));
+  std::cout << (arguments.json ? wire::MessageJson(response) : RunSummary(response.run())) << "\n";
   return absl::OkStatus();
 }
 

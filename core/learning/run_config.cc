@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/nn/beacon/beacon_sums.h"
 #include "core/nn/encoder/encoder.h"
@@ -166,6 +167,33 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
   }
 }
 
+constexpr std::uint32_t kMostClusters = 16;
+constexpr std::uint32_t kMostClusteredNodes = 255;
+
+void CheckClusters(const RunConfig& config, Faults& faults) {
+  constexpr std::string_view kMost = "clusters.most";
+  const std::uint32_t most = config.clusters.most;
+  faults.Check(most != 1 && most <= kMostClusters, kMost,
+               fmt::format("must be 0, or from 2 to {}, found {}", kMostClusters, most));
+  if (most == 0) return;
+  const StrategyKind kind = config.strategy.kind;
+  faults.Check(!Robust(kind) && !config.asynchronous() && kind != StrategyKind::kLevenbergMarquardt, kMost,
+               "needs a strategy that takes the mean of a round's updates");
+  faults.Check(!config.privacy.secure_aggregation, kMost, "compares updates, which secure aggregation hides");
+  faults.Check(config.privacy.noise_multiplier == 0, kMost,
+               "tells of single nodes, which differential privacy must not");
+  faults.Check(config.max_nodes <= kMostClusteredNodes, kMost,
+               fmt::format("takes at most {} nodes: lower max_nodes", kMostClusteredNodes));
+}
+
+void CheckNodes(const RunConfig& config, Faults& faults) {
+  if (config.nodes.empty()) return;
+  faults.Check(std::ranges::all_of(config.nodes, config::IsName), "nodes",
+               "must be names of nodes: 1 to 128 bytes without control characters");
+  faults.Check(config.min_nodes <= config.nodes.size(), "min_nodes", "must be at most the number of nodes");
+  faults.Check(config.quorum <= config.nodes.size(), "quorum", "must be at most the number of nodes");
+}
+
 Faults FaultsOf(const RunConfig& config) {
   Faults faults;
   faults.Check(ValidName(config.name), "name",
@@ -188,6 +216,8 @@ Faults FaultsOf(const RunConfig& config) {
   }
   CheckPrivacy(config, faults);
   CheckSecondOrder(config, faults);
+  CheckClusters(config, faults);
+  CheckNodes(config, faults);
   return faults;
 }
 
@@ -195,10 +225,13 @@ Faults FaultsOf(const RunConfig& config) {
 
 absl::Status Validate(const RunConfig& config) { return FaultsOf(config).Result(); }
 
+bool RunConfig::Admits(std::string_view node) const { return nodes.empty() || nodes.contains(node); }
+
 std::string_view RunConfig::WhyNoPartialSums() const {
   if (privacy.secure_aggregation) return "it masks updates between the nodes themselves";
   if (asynchronous()) return "fedbuff weighs each update by its age";
   if (Robust(strategy.kind)) return "its strategy looks at single updates";
+  if (clusters.most > 0) return "it compares single updates";
   if (client.clip_norm() > 0) return "it scales single updates down";
   if (weighting == UpdateWeighting::kUniform) return "it gives each node that it knows one vote";
   return {};
@@ -280,6 +313,9 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   root.Read("model", config.model_file, "safetensors to start from; empty: a fresh encoder");
   RunNumbers(config, limits, Reader(root));
   if (!root.Has("quorum")) config.quorum = config.min_nodes;
+  std::vector<std::string> nodes;
+  root.Read("nodes", nodes, "names of the nodes that may take part; empty: all");
+  config.nodes.insert(nodes.begin(), nodes.end());
   double deadline_s = static_cast<double>(config.deadline_ns) / kNsPerS;
   root.Read("deadline_s", deadline_s, {0.001, kMaxDeadlineS},
             "for the training, from the start of the round");
@@ -300,6 +336,9 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
       .Read("every_rounds", config.evaluation.every_rounds, kAny,
             "the aggregator judges the model after so many rounds, and leaves out those that come while it "
             "is judging; 0: never");
+  root.Section("clusters")
+      .Read("most", config.clusters.most, {0, kMostClusters},
+            "clusters of nodes that fit together, looked for in their updates; 0: not looked for");
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
   if (IsStored(limits)) return config;

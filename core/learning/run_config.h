@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -83,6 +85,10 @@ struct BufferSettings {
   double staleness_exponent = 0.5;   // weight × (1 + staleness)^−exponent (Nguyen et al. 2022)
 };
 
+struct ClusterSettings {
+  std::uint32_t most = 0;  // clusters of nodes to look for; 0: none
+};
+
 struct EvaluationSettings {
   std::uint32_t every_rounds = 1;  // 0: never
 };
@@ -95,11 +101,12 @@ struct RunConfig {
   StrategyOptions strategy;
   // What each task carries to the nodes; clip_norm and the schedule included.
   v1::ClientSettings client = DefaultClientSettings();
-  std::uint32_t rounds = 10;      // to commit
-  std::uint32_t quorum = 2;       // updates without which a round changes nothing
-  std::uint32_t min_nodes = 2;    // joined, before a round starts
-  std::uint32_t max_nodes = 255;  // that may join
-  double sample_fraction = 1;     // each joined node is asked with this probability, drawn per round
+  std::uint32_t rounds = 10;                      // to commit
+  std::uint32_t quorum = 2;                       // updates without which a round changes nothing
+  std::uint32_t min_nodes = 2;                    // joined, before a round starts
+  std::uint32_t max_nodes = 255;                  // that may join
+  std::set<std::string, std::less<>> nodes = {};  // that may take part; empty: all
+  double sample_fraction = 1;  // each joined node is asked with this probability, drawn per round
   // How long the training may take from the start of the round, and each other step of secure aggregation.
   std::int64_t deadline_ns = 60'000'000'000;
   UpdateWeighting weighting = UpdateWeighting::kSamples;
@@ -114,8 +121,10 @@ struct RunConfig {
   PrivacySettings privacy;
   BufferSettings buffer;
   EvaluationSettings evaluation;
+  ClusterSettings clusters;
 
   bool asynchronous() const { return strategy.kind == StrategyKind::kFedBuff; }
+  bool Admits(std::string_view node) const;
   // Empty if sums of several updates can stand for them; otherwise why not.
   std::string_view WhyNoPartialSums() const;
 };

@@ -16,6 +16,23 @@ namespace {
 // Every target is little-endian.
 static_assert(sizeof(float) == 4);
 
+// A setting has the same name in both.
+void CopySettings(const v1::ClientSettings& settings, v1::TrainerTask& task) {
+  using google::protobuf::FieldDescriptor;
+  const auto& from = *settings.GetReflection();
+  const auto& to = *task.GetReflection();
+  for (int i = 0; i < v1::TrainerTask::descriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = v1::TrainerTask::descriptor()->field(i);
+    const FieldDescriptor* setting = v1::ClientSettings::descriptor()->FindFieldByName(field->name());
+    if (setting == nullptr || setting->cpp_type() != field->cpp_type()) continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      to.SetDouble(&task, field, from.GetDouble(settings, setting));
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      to.SetUInt32(&task, field, from.GetUInt32(settings, setting));
+    }
+  }
+}
+
 }  // namespace
 
 absl::Status CheckDescription(const v1::DescribeTrainerResponse& said) {
@@ -30,16 +47,10 @@ absl::Status CheckDescription(const v1::DescribeTrainerResponse& said) {
 
 v1::TrainerTask TrainerTaskToWire(const TrainTask& task, std::uint64_t seed,
                                   std::span<const parameters::TensorShape> tensors) {
-  const v1::ClientSettings& settings = task.train.settings();
   v1::TrainerTask wire;
+  CopySettings(task.train.settings(), wire);
   wire.set_run(task.run);
   wire.set_round(task.round);
-  wire.set_local_steps(settings.local_steps());
-  wire.set_batch(settings.batch());
-  wire.set_learning_rate(settings.learning_rate());
-  wire.set_momentum(settings.momentum());
-  wire.set_weight_decay(settings.weight_decay());
-  wire.set_proximal_mu(settings.proximal_mu());
   wire.set_seed(seed);
   for (const parameters::TensorShape& each : tensors) {
     v1::TrainerTensor& tensor = *wire.add_tensors();

@@ -45,6 +45,30 @@ class TrainedParametersTest : public ::testing::Test {
   TrainedParameters trained_{taken_};
 };
 
+TEST(TrainerTaskTest, HasTheRunsSettings) {
+  TrainTask task{.run = "letters", .round = 7};
+  v1::ClientSettings& settings = *task.train.mutable_settings();
+  settings.set_local_steps(50);
+  settings.set_batch(32);
+  settings.set_learning_rate(0.5);
+  settings.set_momentum(0.9);
+  settings.set_weight_decay(0.001);
+  settings.set_proximal_mu(0.25);
+  settings.set_seed(1);
+  const std::vector<parameters::TensorShape> tensors = {{"w", {2, 3}}};
+  const v1::TrainerTask wire = TrainerTaskToWire(task, 99, tensors);
+  EXPECT_EQ(wire.run(), "letters");
+  EXPECT_EQ(wire.round(), 7U);
+  EXPECT_EQ(wire.local_steps(), 50U);
+  EXPECT_EQ(wire.batch(), 32U);
+  EXPECT_EQ(wire.learning_rate(), 0.5);
+  EXPECT_EQ(wire.momentum(), 0.9);
+  EXPECT_EQ(wire.weight_decay(), 0.001);
+  EXPECT_EQ(wire.proximal_mu(), 0.25);
+  EXPECT_EQ(wire.seed(), 99U) << "that of the node and the round";
+  EXPECT_EQ(wire.tensors(0).shape_size(), 2);
+}
+
 TEST_F(TrainedParametersTest, AreWholeOnceTheProgramIsDone) {
   v1::TrainResponse progress;
   progress.mutable_progress()->set_step(1);

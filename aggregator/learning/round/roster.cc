@@ -26,6 +26,11 @@ absl::Status CheckDeclaration(const v1::ParticipateRequest& declaration, const R
   if (declaration.node().empty() || declaration.node().size() > kMaxNodeName) {
     return absl::InvalidArgumentError(fmt::format("a node's name has 1 to {} bytes", kMaxNodeName));
   }
+  if (!config.Admits(declaration.node())) {
+    return absl::FailedPreconditionError(
+        fmt::format("this run is for {} nodes that its file names, and \"{}\" is none of them",
+                    config.nodes.size(), declaration.node()));
+  }
   if (declaration.sample_count() > config.max_samples) {
     return absl::InvalidArgumentError(fmt::format("{} samples, this run admits at most {}",
                                                   declaration.sample_count(), config.max_samples));

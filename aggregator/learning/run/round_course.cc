@@ -138,6 +138,27 @@ void RoundCourse::LeaveOutLiars(std::uint32_t round) {
   }
 }
 
+void RoundCourse::LookForClusters(std::uint32_t round) {
+  if (!run_.node_clusters) return;
+  run_.node_clusters->EndRound();
+  FoundClusters found = run_.node_clusters->Find();
+  auto clusters = std::make_shared<v1::Clusters>();
+  for (const std::vector<std::string>& nodes : found.clusters) {
+    clusters->add_clusters()->mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  }
+  clusters->mutable_alone()->Assign(found.alone.begin(), found.alone.end());
+  clusters->set_agreement(found.agreement);
+  clusters->set_round(round);
+  clusters->set_message(std::move(found.why_none));
+  const int before = run_.clusters == nullptr ? 0 : run_.clusters->clusters_size();
+  if (clusters->clusters_size() != before && clusters->clusters_size() > 0) {
+    runtime::LogInfo(
+        "run {}: its nodes form {} clusters, {} are alone; agreement {:.2f}; tributary run split {}",
+        run_.name(), clusters->clusters_size(), clusters->alone_size(), clusters->agreement(), run_.name());
+  }
+  run_.clusters = std::move(clusters);
+}
+
 absl::Status RoundCourse::CommitRound() {
   v1::Round line = run_.state.under_way()->Report();
   if (masking_) {
@@ -170,6 +191,7 @@ absl::Status RoundCourse::CommitRound() {
                    run_.model.WriteStrategyState(run_.surroundings.store, run_.name(), line.round()));
   ASSIGN_OR_RETURN(const RunOutcome outcome, run_.rules.Commit(line.round(), identity, run_.now_ns()));
   run_.sum.Clear();
+  LookForClusters(line.round());
   RETURN_IF_ERROR(
       run_.journal.CommitRound(run_.Stored(), std::move(line), std::move(model), std::move(remembered)));
   runtime::LogInfo("run {}: round {} committed, {} updates, loss {:.4f}", run_.name(),

@@ -39,6 +39,7 @@ class RoundCourse {
   void BeginRound();
   bool KeepFailure(v1::Round line);
   absl::Status CommitRound();
+  void LookForClusters(std::uint32_t round);
   absl::Status FinishUnmasking(std::uint32_t round);
   void LeaveOutLiars(std::uint32_t round);
 

@@ -7,13 +7,15 @@
 
 namespace tributary::learning {
 
-RoundSum::RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm)
-    : store_(store), element_count_(element_count), clip_norm_(clip_norm) {
+RoundSum::RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm,
+                   NodeClusters* clusters)
+    : store_(store), element_count_(element_count), clip_norm_(clip_norm), clusters_(clusters) {
   if (!every_update) sum_.emplace(element_count);
 }
 
 void RoundSum::Start(const parameters::FixedPoint& fixed_point) {
   updates_.clear();
+  if (clusters_ != nullptr) clusters_->StartRound();
   if (sum_) sum_->Start(fixed_point);
 }
 
@@ -43,6 +45,7 @@ absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
   return Give(kept, bytes,
               [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int64_t> words) {
                 if (!words.empty()) return sum_->AddFixed(offset, words);
+                if (clusters_ != nullptr) clusters_->Add(kept.header().node(), offset, values);
                 if (scale == 1) return sum_->Add(offset, values, kept.record.weight());
                 scaled.assign(values.begin(), values.end());
                 for (float& value : scaled) value *= scale;

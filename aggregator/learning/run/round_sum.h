@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/round/accumulator.h"
+#include "aggregator/learning/rules/node_clusters.h"
 #include "aggregator/learning/rules/strategy.h"
 #include "aggregator/learning/run/update_file.h"
 #include "aggregator/store/store.h"
@@ -22,8 +23,9 @@ namespace tributary::learning {
 // it.
 class RoundSum {
  public:
-  // `store` outlives it.
-  RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm);
+  // `store` and `clusters` outlive it. `clusters` gets every update; null: nobody does.
+  RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm,
+           NodeClusters* clusters);
 
   // A round begins: no updates, sums in this fixed point.
   void Start(const parameters::FixedPoint& fixed_point);
@@ -57,6 +59,7 @@ class RoundSum {
   const store::Store& store_;
   std::size_t element_count_;
   double clip_norm_;
+  NodeClusters* clusters_;
   std::optional<Accumulator> sum_;  // unless the strategy needs every update
   std::vector<float> combined_;     // of those that do
   std::vector<KeptUpdate> updates_;

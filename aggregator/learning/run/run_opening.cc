@@ -144,6 +144,7 @@ absl::StatusOr<std::unique_ptr<Run>> RestoreRun(const RunSurroundings& surroundi
                   .round_started_unix_ns = stored.open().started_unix_ns(),
                   .round_refused = refused,
                   .failure = stored.failure()};
+  if (stored.has_clusters()) run->clusters = std::make_shared<const v1::Clusters>(stored.clusters());
   if (open != nullptr) {
     RETURN_IF_ERROR(run->sum.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
   }

@@ -7,6 +7,14 @@
 #include "core/runtime/log.h"
 
 namespace tributary::learning {
+namespace {
+
+std::optional<NodeClusters> ClustersOf(const RunConfig& config, const parameters::ModelLayout& layout) {
+  if (config.clusters.most == 0 || config.relayed) return std::nullopt;
+  return NodeClusters(config.clusters.most, parameters::FindStatistics(layout.tensors));
+}
+
+}  // namespace
 
 RunParts::RunParts(const RunSurroundings& around, std::string_view config, RunRules decisions,
                    RunModel present)
@@ -15,8 +23,9 @@ RunParts::RunParts(const RunSurroundings& around, std::string_view config, RunRu
       rules(std::move(decisions)),
       state(rules.state()),
       model(std::move(present)),
+      node_clusters(ClustersOf(state.config, model.layout())),
       sum(around.store, model.layout().element_count, model.strategy().needs_every_update(),
-          state.config.client.clip_norm()),
+          state.config.client.clip_norm(), node_clusters ? &*node_clusters : nullptr),
       journal(around, name()) {}
 
 v1::StoredRun RunParts::Stored() const {
@@ -29,6 +38,7 @@ v1::StoredRun RunParts::Stored() const {
   stored.set_refused_updates(account.refused - (open ? account.round_refused : 0));
   stored.set_declined_tasks(account.declined);
   stored.set_epsilon(account.epsilon);
+  if (clusters != nullptr) *stored.mutable_clusters() = *clusters;
   if (!open) return stored;
   stored.mutable_open()->set_started_unix_ns(account.round_started_unix_ns);
   stored.mutable_open()->set_refused_updates(account.round_refused);
@@ -54,6 +64,7 @@ void RunParts::ReleaseIfEnded() {
   if (!state.ended() || state.under_way() != nullptr || model.released()) return;
   model.Release();
   sum.Release();
+  if (node_clusters) node_clusters->Release();
 }
 
 void RunParts::CountRefusal() {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "aggregator/learning/round/run_rules.h"
+#include "aggregator/learning/rules/node_clusters.h"
 #include "aggregator/learning/run/journal.h"
 #include "aggregator/learning/run/round_sum.h"
 #include "aggregator/learning/run/run_model.h"
@@ -54,6 +56,8 @@ struct RunParts {
   RunRules rules;
   const RunState& state;  // of the rules
   RunModel model;
+  std::optional<NodeClusters> node_clusters;     // if the run looks for some
+  std::shared_ptr<const v1::Clusters> clusters;  // as they were found last; null: not looked for yet
   RoundSum sum;
   Journal journal;
   RunAccount account;

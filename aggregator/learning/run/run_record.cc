@@ -79,6 +79,8 @@ RunRecord RecordOf(const RunParts& run) {
   shown.set_epsilon(account.epsilon);
   shown.set_delta(config.privacy.delta);
   record.config = run.config_text;
+  record.clusters = run.clusters;
+  if (run.clusters != nullptr) shown.set_clusters(static_cast<std::uint32_t>(run.clusters->clusters_size()));
   record.model_round = journal.model().round;
   if (const Journal::Line& last = journal.last(); state.ended() && last != nullptr && last->rolled_back()) {
     shown.set_message(

@@ -22,6 +22,7 @@ struct RunRecord {
   std::uint64_t failed_rounds = 0;        // since then
   std::shared_ptr<const v1::Round> last_committed;  // null: none
   std::shared_ptr<const v1::Round> last_evaluated;  // null: none
+  std::shared_ptr<const v1::Clusters> clusters;     // null: not looked for yet
 
   bool ended() const { return run.state() >= v1::RUN_STATE_FINISHED; }
 };

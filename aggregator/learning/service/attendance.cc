@@ -74,7 +74,8 @@ void Attendance::Refuse(const Stream& stream, absl::Status why) {
 }
 
 Run* Attendance::RunFor(const Stream& stream) {
-  return stream.declaration.run().empty() ? runs_.Active() : runs_.Find(stream.declaration.run());
+  const v1::ParticipateRequest& node = stream.declaration;
+  return node.run().empty() ? runs_.ActiveFor(node.node()) : runs_.Find(node.run());
 }
 
 const Attendance::Stream* Attendance::Assign(Stream stream) {
@@ -118,7 +119,7 @@ void Attendance::LetWait(Stream& stream) {
   }
   stream.told.emplace();
   stream.sink->OnTask(
-      WaitMessage(parent_.watch ? "the parent has not asked for a round" : "no run is active"));
+      WaitMessage(parent_.watch ? "the parent has not asked for a round" : "no run for this node is active"));
 }
 
 void Attendance::AssignWaiting() {

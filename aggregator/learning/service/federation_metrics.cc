@@ -48,6 +48,8 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
     set("tributary_run_accepted_updates", "In the round under way.", run.accepted_updates());
     set("tributary_run_connected_nodes", "Nodes of the run that are connected now.", run.connected_nodes());
     set("tributary_run_unable_nodes", "Connected nodes that cannot train in this run.", run.unable_nodes());
+    set("tributary_run_clusters", "Clusters that the nodes form; 0: none was found, or looked for.",
+        run.clusters());
     if (run.epsilon() > 0) {
       set("tributary_run_epsilon", "Differential privacy spent, at the run's delta.", run.epsilon());
     }

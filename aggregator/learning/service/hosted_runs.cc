@@ -70,11 +70,13 @@ absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
   return NoSuchRun(name);
 }
 
-Run* HostedRuns::Active() {
+Run* HostedRuns::ActiveFor(std::string_view node) {
   while (!active_.empty() && IsOver(active_.front())) active_.pop_front();
-  if (active_.empty()) return nullptr;
-  schedule_.Touch(*active_.front());
-  return active_.front();
+  const auto found = std::ranges::find_if(
+      active_, [node](const Run* run) { return !IsOver(run) && run->state().config.Admits(node); });
+  if (found == active_.end()) return nullptr;
+  schedule_.Touch(**found);
+  return *found;
 }
 
 absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::string& model) {

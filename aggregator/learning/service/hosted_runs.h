@@ -46,8 +46,8 @@ class HostedRuns {
   // The caller may change what it finds: the schedule has it next.
   Run* Find(std::string_view name);                 // null: no run of that name
   absl::StatusOr<Run*> Get(std::string_view name);  // NotFound
-  // The first run that can go on; null: none.
-  Run* Active();
+  // The first run that can go on and that admits the node; null: none.
+  Run* ActiveFor(std::string_view node);
   RunSchedule& schedule() { return schedule_; }
   // Whether the store can be written, as far as published runs say.
   bool healthy() const { return sick_.empty(); }

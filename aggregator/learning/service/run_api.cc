@@ -112,6 +112,7 @@ absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::
   v1::GetRunResponse response;
   *response.mutable_run() = record->run;
   response.mutable_run()->set_config(*record->config);
+  if (record->clusters != nullptr) *response.mutable_clusters() = *record->clusters;
   RETURN_IF_ERROR(AddHistory(board, request, response));
   const std::size_t page = PageOf(request.nodes());
   std::vector<v1::Participant> nodes = board.Nodes(request.run(), request.after_node(), page + 1);

@@ -27,9 +27,9 @@ from tributary.v1 import trainer_pb2_grpc
 CHUNK_BYTES = 1 << 20
 
 Parameters = Dict[str, "np.ndarray[Any, Any]"]
-# Gets the round's model as float32 arrays by name, and the task: run, round, local_steps, batch, learning_rate, momentum,
-# weight_decay, proximal_mu, seed. Changes the arrays in place and yields the loss of each step. A step that takes longer
-# than the node's `silence_s` costs the round.
+# Gets the round's model as float32 arrays by name, and the task: its run, round, seed and settings, as trainer.proto lists
+# them. Changes the arrays in place and yields the loss of each step. A step that takes longer than the node's `silence_s`
+# costs the round.
 Train = Callable[[Parameters, "wire.TrainerTask"], Iterator[float]]
 # The accuracy of the round's model before training on samples that `train` does not see, 0 to 1.
 HeldOut = Callable[[Parameters], float]

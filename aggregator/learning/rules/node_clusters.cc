@@ -1,0 +1,118 @@
+#include "aggregator/learning/rules/node_clusters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "aggregator/learning/rules/node_division.h"
+
+namespace tributary::learning {
+namespace {
+
+// A difference of a round before weighs so much: twenty rounds count, while the model moves on.
+constexpr float kForgetting = 0.95F;
+
+}  // namespace
+
+NodeClusters::NodeClusters(std::size_t most, std::vector<parameters::StatisticRange> statistics)
+    : most_(std::min(most, kMostClusters)), statistics_(std::move(statistics)) {}
+
+void NodeClusters::Add(std::string_view node, std::size_t first, std::span<const float> values) {
+  auto found = coming_.find(node);
+  if (found == coming_.end()) {
+    if (coming_.size() == kMaxNodes) return;
+    found = coming_.emplace(node, UpdateSketch{}).first;
+  }
+  std::size_t next = first;
+  const std::size_t end = first + values.size();
+  const auto take = [&](std::size_t until) {
+    if (until > next) AddToSketch(next, values.subspan(next - first, until - next), found->second);
+  };
+  for (const parameters::StatisticRange& range : statistics_) {
+    if (range.first + range.count <= next) continue;
+    if (range.first >= end) break;
+    take(range.first);
+    next = std::min(range.first + range.count, end);
+  }
+  take(end);
+}
+
+void NodeClusters::EndRound() {
+  std::erase_if(coming_, [](const auto& each) { return !(Dot(each.second, each.second) > 0); });
+  UpdateSketch mean = {};
+  for (auto& [node, direction] : coming_) {
+    const auto norm = static_cast<float>(std::sqrt(Dot(direction, direction)));
+    for (std::size_t i = 0; i < kSketchSize; ++i) {
+      direction[i] /= norm;
+      mean[i] += direction[i] / static_cast<float>(coming_.size());
+    }
+  }
+  ++rounds_;
+  for (auto& [node, direction] : coming_) {
+    for (std::size_t i = 0; i < kSketchSize; ++i) direction[i] -= mean[i];
+    Remember(node, direction);
+  }
+  coming_.clear();
+}
+
+void NodeClusters::Remember(const std::string& node, const UpdateSketch& difference) {
+  if (!nodes_.contains(node) && nodes_.size() == kMaxNodes) {
+    nodes_.erase(
+        std::ranges::min_element(nodes_, {}, [](const auto& each) { return each.second.last_round; }));
+  }
+  History& history = nodes_[node];
+  history.last_round = rounds_;
+  Half& half = history.halves[rounds_ % 2];
+  ++half.rounds;
+  for (std::size_t i = 0; i < kSketchSize; ++i) half.sum[i] = kForgetting * half.sum[i] + difference[i];
+}
+
+void NodeClusters::Release() {
+  coming_.clear();
+  nodes_.clear();
+}
+
+FoundClusters NodeClusters::Find() const {
+  std::vector<std::string> names;
+  std::vector<Halves> nodes;
+  for (const auto& [node, history] : nodes_) {
+    const auto& [even, odd] = history.halves;
+    if (std::min(even.rounds, odd.rounds) < kRoundsOfHalf) continue;
+    names.push_back(node);
+    nodes.push_back({&even.sum, &odd.sum});
+  }
+  FoundClusters found;
+  if (nodes.size() < 4) {
+    found.why_none =
+        fmt::format("{} nodes have taken part in {} rounds, 4 are needed", nodes.size(), 2 * kRoundsOfHalf);
+    return found;
+  }
+  const std::optional<Division> best = Divide(nodes, most_);
+  found.agreement = best ? best->agreement : 0;
+  if (!best || best->agreement < best->needed) {
+    found.why_none =
+        fmt::format("the best division of {} nodes has an agreement of {:.2f}, {:.2f} are needed",
+                    nodes.size(), found.agreement, best ? best->needed : 1);
+    return found;
+  }
+  for (const Members& group : best->groups) {
+    std::vector<std::string> members;
+    for (const std::size_t k : group) members.push_back(names[k]);
+    std::ranges::sort(members);
+    if (members.size() > 1) {
+      found.clusters.push_back(std::move(members));
+    } else {
+      found.alone.push_back(std::move(members.front()));
+    }
+  }
+  std::ranges::sort(found.alone);
+  std::ranges::sort(found.clusters, [](const auto& a, const auto& b) {
+    return std::pair(b.size(), a.front()) < std::pair(a.size(), b.front());
+  });
+  return found;
+}
+
+}  // namespace tributary::learning

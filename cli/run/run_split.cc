@@ -1,0 +1,152 @@
+// Starts a run for each cluster of a run's nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "cli/commands.h"
+#include "cli/connection.h"
+#include "cli/failure.h"
+#include "cli/model/model_source.h"
+#include "cli/run/run_messages.h"
+#include "cli/run/start_call.h"
+#include "core/config/top_values.h"
+#include "core/learning/run_config.h"
+#include "core/runtime/process.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr const char* kRunSplitExamples = R"(Examples:
+  tributary run split letters --check   say which runs it would start
+  tributary run split letters           stop letters; start letters-1, letters-2 and so on
+
+Needs a run whose file has [clusters] with most, and whose nodes were found to form clusters: `tributary run show` tells. Each
+new run starts from the run's present model, has the settings of its file, takes the nodes of its cluster alone, and does the
+rounds that were left, or all if none were. Nodes that are like no other are in none of them. Doing it again changes nothing.)";
+
+struct RunSplitArguments {
+  ConnectionArguments connection;
+  std::string run;
+  bool check = false;
+  bool json = false;
+};
+
+struct NewRun {
+  std::string config;
+  learning::RunConfig parsed;
+};
+
+// The run of cluster `number`, from 1.
+absl::StatusOr<NewRun> RunOfCluster(const v1::Run& run, const v1::Cluster& cluster, int number) {
+  ASSIGN_OR_RETURN(const learning::RunConfig whole, learning::ParseRunConfig(run.config(), run.name()));
+  const auto size = static_cast<std::uint32_t>(cluster.nodes_size());
+  const bool left = run.rounds() > run.committed_rounds();
+  ASSIGN_OR_RETURN(std::string config,
+                   config::WithTopValues(
+                       run.config(), run.name(),
+                       {{"name", fmt::format("{}-{}", run.name(), number)},
+                        {"model", std::string()},
+                        {"nodes", std::vector<std::string>(cluster.nodes().begin(), cluster.nodes().end())},
+                        {"min_nodes", std::int64_t{std::min(whole.min_nodes, size)}},
+                        {"quorum", std::int64_t{std::min(whole.quorum, size)}},
+                        {"rounds", std::int64_t{run.rounds() - (left ? run.committed_rounds() : 0)}}}));
+  ASSIGN_OR_RETURN(learning::RunConfig parsed, learning::ParseRunConfig(config, run.name()));
+  return NewRun{std::move(config), std::move(parsed)};
+}
+
+absl::StatusOr<std::vector<NewRun>> RunsOf(const v1::GetRunResponse& response) {
+  std::vector<NewRun> runs;
+  for (const v1::Cluster& cluster : response.clusters().clusters()) {
+    ASSIGN_OR_RETURN(runs.emplace_back(),
+                     RunOfCluster(response.run(), cluster, static_cast<int>(runs.size()) + 1));
+  }
+  return runs;
+}
+
+absl::StatusOr<v1::GetRunResponse> GetRun(const RunSplitArguments& arguments) {
+  v1::GetRunRequest request;
+  request.set_run(arguments.run);
+  request.set_rounds(1);
+  request.set_nodes(1);
+  ASSIGN_OR_RETURN(v1::GetRunResponse response,
+                   CallAggregator(arguments.connection, &v1::RunService::Stub::GetRun, request));
+  if (!response.clusters().clusters().empty()) return response;
+  const std::string why = response.has_clusters()
+                              ? wire::PeerText(response.clusters().message())
+                              : "its file has no [clusters] with most, or no round is committed";
+  return WithExitCode(absl::FailedPreconditionError(fmt::format("no clusters were found in {}: {}",
+                                                                wire::PeerText(response.run().name()), why)),
+                      runtime::kExitFailure);
+}
+
+void PrintPlan(const v1::GetRunResponse& response, const std::vector<NewRun>& runs) {
+  for (const NewRun& each : runs) {
+    std::cout << fmt::format("{}: {} rounds, {} nodes: {}\n", wire::PeerText(each.parsed.name),
+                             each.parsed.rounds, each.parsed.nodes.size(),
+                             wire::PeerText(absl::StrJoin(each.parsed.nodes, ", ")));
+  }
+  if (response.clusters().alone().empty()) return;
+  std::cout << "in no run: " << wire::PeerText(absl::StrJoin(response.clusters().alone(), ", ")) << "\n";
+}
+
+absl::Status Stop(const RunSplitArguments& arguments) {
+  v1::StopRunRequest request;
+  request.set_run(arguments.run);
+  return CallAggregator(arguments.connection, &v1::RunService::Stub::StopRun, request).status();
+}
+
+absl::Status Split(const RunSplitArguments& arguments) {
+  ASSIGN_OR_RETURN(v1::GetRunResponse response, GetRun(arguments));
+  ASSIGN_OR_RETURN(std::vector<NewRun> runs, RunsOf(response));
+  if (arguments.check) {
+    if (arguments.json) {
+      std::cout << wire::MessageJson(response.clusters()) << "\n";
+    } else {
+      PrintPlan(response, runs);
+    }
+    return absl::OkStatus();
+  }
+  if (!HasEnded(response.run())) {
+    RETURN_IF_ERROR(Stop(arguments));
+    // A round may have been committed meanwhile. From here on nothing changes.
+    ASSIGN_OR_RETURN(response, GetRun(arguments));
+    ASSIGN_OR_RETURN(runs, RunsOf(response));
+  }
+  ASSIGN_OR_RETURN(const ModelFile model, ReadModelSource("run:" + arguments.run, arguments.connection));
+  v1::ListRunsResponse started;
+  for (const NewRun& each : runs) {
+    ASSIGN_OR_RETURN(const std::string initial, AsInitialModel(model.bytes, arguments.run, each.parsed));
+    ASSIGN_OR_RETURN(v1::StartRunResponse answer, CallStartRun(arguments.connection, each.config, initial));
+    RETURN_IF_ERROR(MustGoOn(answer.run()));
+    *started.add_runs() = std::move(*answer.mutable_run());
+  }
+  if (arguments.json) {
+    std::cout << wire::MessageJson(started) << "\n";
+  } else {
+    PrintPlan(response, runs);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRunSplitCommand(Commands& run) {
+  auto [command, arguments] =
+      run.Add<RunSplitArguments>("split", "Start a run for each cluster of a run's nodes", Split);
+  command.Connection(arguments.connection);
+  command.Text("run", arguments.run, "RUN", "Name of the run")->required();
+  command.Flag("--check", arguments.check, "Say what it would start, change nothing");
+  command.Json(arguments.json);
+  command.Examples(kRunSplitExamples);
+}
+
+}  // namespace tributary::cli
