@@ -16,6 +16,8 @@ namespace tributary::cli {
 namespace {
 
 constexpr double kPercent = 100;
+constexpr std::size_t kMostNote = 1'000;  // of a failed round, which quotes a node's own words
+
 
 const Table& RoundTable() {
   static const Table table({Right("ROUND", 6), Right("UPDATES", 8), Right("REFUSED"), Right("SECONDS"),
@@ -80,7 +82,7 @@ std::string RoundLineText(const v1::Round& round) {
   }
   const std::string verdict = learning::VerdictText(round);
   if (!verdict.empty()) line += "  " + verdict;
-  if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure());
+  if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure(), kMostNote);
   if (round.failure().empty() && round.declines_size() > 0) {
     const v1::RoundDecline& first = round.declines(0);
     line += fmt::format("  {} declined: {}: {}: {}", round.declined(), wire::PeerText(first.node()),
@@ -137,6 +139,11 @@ std::string RunsText(const v1::ListRunsResponse& response) {
   return table.Text();
 }
 
+std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  return absl::StrJoin(names, ", ",
+                       [](std::string* out, const std::string& name) { out->append(wire::PeerText(name)); });
+}
+
 std::string ClustersText(const v1::GetRunResponse& response) {
   if (!response.has_clusters()) return "";
   const v1::Clusters& found = response.clusters();
@@ -146,10 +153,10 @@ std::string ClustersText(const v1::GetRunResponse& response) {
                                  wire::PeerText(response.run().name()));
   int number = 0;
   for (const v1::Cluster& each : found.clusters()) {
-    text += fmt::format("  {}: {}\n", ++number, wire::PeerText(absl::StrJoin(each.nodes(), ", ")));
+    text += fmt::format("  {}: {}\n", ++number, NamesText(each.nodes()));
   }
   if (!found.alone().empty()) {
-    text += fmt::format("  alone: {}\n", wire::PeerText(absl::StrJoin(found.alone(), ", ")));
+    text += fmt::format("  alone: {}\n", NamesText(found.alone()));
   }
   return text;
 }

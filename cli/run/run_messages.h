@@ -35,6 +35,8 @@ std::string WaitsBehind(const v1::ListRunsResponse& runs, const v1::Run& run);
 // The answers as tables. `behind`: WaitsBehind of that run. `now_unix_ns`: the age of a model counts to it.
 std::string RunsText(const v1::ListRunsResponse& response);
 std::string RunText(const v1::GetRunResponse& response, const std::string& behind = "");
+// Names of peers with commas between them.
+std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names);
 // The clusters of its nodes in lines, or why there are none; empty if the run does not look for any.
 std::string ClustersText(const v1::GetRunResponse& response);
 std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_unix_ns);

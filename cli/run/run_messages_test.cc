@@ -18,6 +18,7 @@ v1::Round JudgedRound() {
   round.set_accepted(2);
   round.set_asked(3);
   round.set_loss(-0.75);
+  round.set_update_norm(0.5);
   v1::Evaluation& evaluation = *round.mutable_evaluation();
   evaluation.set_linear_probe(0.831);
   evaluation.set_knn(0.80);
@@ -48,6 +49,30 @@ TEST(RunMessagesTest, SaysOfARoundThatIsNotJudgedNothingAboutImages) {
   v1::Round round;
   round.set_round(7);
   EXPECT_THAT(RoundLineText(round), Not(HasSubstr("/0.0")));
+}
+
+TEST(RunMessagesTest, QuotesWhyARoundFailedInFull) {
+  v1::Round round;
+  round.set_failure(std::string(400, 'w') + " why");
+  EXPECT_THAT(RoundLineText(round), HasSubstr(" why"));
+}
+
+TEST(RunMessagesTest, NamesTheNodesOfEachCluster) {
+  v1::GetRunResponse response;
+  EXPECT_EQ(ClustersText(response), "");
+  response.mutable_clusters()->set_message("the best division of 5 nodes has an agreement of 0.21");
+  EXPECT_EQ(ClustersText(response), "no clusters: the best division of 5 nodes has an agreement of 0.21\n");
+  response.mutable_run()->set_name("letters");
+  v1::Clusters& found = *response.mutable_clusters();
+  found.set_round(12);
+  found.set_agreement(0.876);
+  for (int node = 0; node < 90; ++node) found.add_clusters()->add_nodes("north-" + std::to_string(node));
+  found.mutable_clusters(0)->add_nodes("\x1b[2Jgone");
+  found.add_alone("west");
+  const std::string text = ClustersText(response);
+  EXPECT_THAT(text, HasSubstr("90 clusters after round 12, agreement 0.88 (tributary run split letters)\n"));
+  EXPECT_THAT(text, HasSubstr("\n  90: north-89\n  alone: west\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
 TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {

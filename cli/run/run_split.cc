@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
@@ -89,13 +88,14 @@ absl::StatusOr<v1::GetRunResponse> GetRun(const RunSplitArguments& arguments) {
 }
 
 void PrintPlan(const v1::GetRunResponse& response, const std::vector<NewRun>& runs) {
+  int number = 0;
   for (const NewRun& each : runs) {
-    std::cout << fmt::format("{}: {} rounds, {} nodes: {}\n", wire::PeerText(each.parsed.name),
-                             each.parsed.rounds, each.parsed.nodes.size(),
-                             wire::PeerText(absl::StrJoin(each.parsed.nodes, ", ")));
+    std::cout << fmt::format("{}: {} rounds, {} nodes: {}\n", each.parsed.name, each.parsed.rounds,
+                             each.parsed.nodes.size(),
+                             NamesText(response.clusters().clusters(number++).nodes()));
   }
   if (response.clusters().alone().empty()) return;
-  std::cout << "in no run: " << wire::PeerText(absl::StrJoin(response.clusters().alone(), ", ")) << "\n";
+  std::cout << "in no run: " << NamesText(response.clusters().alone()) << "\n";
 }
 
 absl::Status Stop(const RunSplitArguments& arguments) {

@@ -14,6 +14,9 @@ inline constexpr double kCollapsedSpread = 0.2;
 // The nodes' views or, if the round was evaluated, the test images. False for a round without an update.
 bool Collapsed(const v1::Round& round);
 
+// It was committed, and its updates add up to nothing.
+bool ChangedNothing(const v1::Round& round);
+
 // The linear probe or the nearest neighbours are right less often than with the untrained encoder.
 bool WorseThanUntrained(const v1::Evaluation& evaluation);
 

@@ -9,6 +9,7 @@ v1::Round HealthyRound() {
   v1::Round round;
   round.set_accepted(2);
   round.set_spread(0.98);
+  round.set_update_norm(1.5);
   v1::Evaluation& evaluation = *round.mutable_evaluation();
   evaluation.set_spread(0.6);
   evaluation.set_linear_probe(0.5);
@@ -24,6 +25,14 @@ TEST(RoundVerdictTest, SaysNothingOfAHealthyRound) {
 }
 
 TEST(RoundVerdictTest, SaysNothingOfARoundWithoutUpdates) { EXPECT_EQ(VerdictText(v1::Round()), ""); }
+
+TEST(RoundVerdictTest, SaysThatUpdatesAddedUpToNothing) {
+  v1::Round round = HealthyRound();
+  round.set_update_norm(0);
+  EXPECT_EQ(VerdictText(round), "left the model as it was");
+  round.set_failure("1 of 2 nodes answered");
+  EXPECT_EQ(VerdictText(round), "") << "the failure says it";
+}
 
 TEST(RoundVerdictTest, NamesWhatIsWorseThanUntrained) {
   v1::Round round = HealthyRound();

@@ -28,10 +28,9 @@ std::string Shortened(std::string text) {
 
 }  // namespace
 
-std::string PeerText(const std::string& text) {
-  constexpr std::size_t kMaxBytes = 240;
+std::string PeerText(const std::string& text, std::size_t most_bytes) {
   // Quotes are harmless, and common in messages. So are backslashes: what is escaped already stays as it is.
-  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)),
+  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, most_bytes)),
                              {{"\\\"", "\""}, {"\\'", "'"}, {"\\\\", "\\"}});
 }
 

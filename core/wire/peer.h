@@ -17,7 +17,7 @@ namespace tributary::wire {
 inline constexpr char kWatchAdmitted[] = "tributary-watch";
 
 // A peer's text, fit for a log: shortened, control characters escaped.
-std::string PeerText(const std::string& text);
+std::string PeerText(const std::string& text, std::size_t most_bytes = 240);
 
 // PeerStatus says it where no process listens at the address.
 inline constexpr std::string_view kNobodyListens = "nobody listens there; is the aggregator running?";

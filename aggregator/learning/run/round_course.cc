@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aggregator/learning/run/run_record.h"
+#include "core/learning/round_verdict.h"
 #include "core/parameters/fixed_point.h"
 #include "core/privacy/differential_privacy.h"
 #include "core/runtime/log.h"
@@ -197,7 +198,7 @@ absl::Status RoundCourse::CommitRound() {
   runtime::LogInfo("run {}: round {} committed, {} updates, loss {:.4f}", run_.name(),
                    run_.journal.last()->round(), run_.journal.last()->accepted(),
                    run_.journal.last()->loss());
-  if (run_.journal.last()->update_norm() == 0) {
+  if (ChangedNothing(*run_.journal.last())) {
     runtime::LogWarning("run {}: round {} left the model as it was: its updates add up to nothing",
                         run_.name(), run_.journal.last()->round());
   }
