@@ -168,6 +168,19 @@ void Take(const config::ConfigFile& file, const std::string& key, absl::StatusOr
   }
 }
 
+void TakePoints(const config::ConfigFile& file, const learner::PointSamplesConfig& config,
+                std::optional<learner::PanelPoints>& kept) {
+  absl::StatusOr<learner::PanelPoints> read = learner::LoadPoints(config);
+  if (read.ok()) {
+    kept = *std::move(read);
+    return;
+  }
+  file.Fault("federation.positioning",
+             {{"federation.positioning.features", config.features},
+              {"federation.positioning.positions", config.positions}},
+             read.status());
+}
+
 void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
   const learner::FederationConfig& federation = *node.config.federation;
   const bool sound = !file.HasFault("federation");
@@ -184,8 +197,7 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
     return Take(file, "federation.modulation.iq", learner::LoadBursts(*federation.modulation), node.bursts);
   }
   if (federation.positioning) {
-    return Take(file, "federation.positioning.features", learner::LoadPoints(*federation.positioning),
-                node.points);
+    return TakePoints(file, *federation.positioning, node.points);
   }
   if (federation.board) {
     if (const absl::Status status = accelerator::CheckEncoderBoard(*federation.board); !status.ok()) {

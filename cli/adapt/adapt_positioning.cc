@@ -213,8 +213,8 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
     poses.push_back({{"wall", scene::WallName(walls[panel])},
                      {"x_m", pose.x_m},
                      {"y_m", pose.y_m},
-                     {"angle_deg", pose.angle_deg}});
-    pose_lines += fmt::format("  {:5}  x_m = {:.4f}, y_m = {:.4f}, angle_deg = {:.3f}\n",
+                     {"orientation_deg", pose.angle_deg}});
+    pose_lines += fmt::format("  {:5}  x_m = {:.4f}, y_m = {:.4f}, orientation_deg = {:.3f}\n",
                               scene::WallName(walls[panel]), pose.x_m, pose.y_m, pose.angle_deg);
   }
   if (arguments.json) {

@@ -254,7 +254,8 @@ absl::StatusOr<PanelPoints> LoadPoints(const PointSamplesConfig& config) {
   }
   if (array.shape[0] != positions.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: {} positions for {} snapshots", config.positions, positions.size(), array.shape[0]));
+        fmt::format("{}: {} positions for {} snapshots: each snapshot needs one position", config.positions,
+                    positions.size(), array.shape[0]));
   }
   if (positions.empty()) return absl::InvalidArgumentError(config.features + ": has no snapshot");
   for (std::size_t i = 0; i < array.values.size(); ++i) {

@@ -153,7 +153,8 @@ TEST_F(PanelPointsTest, PositionsAreTurnedIntoThePanelsFrame) {
 TEST_F(PanelPointsTest, WhatDoesNotFitNamesTheFile) {
   EXPECT_THAT(WhyRefused({2, 512}, "1,2\n3,4\n"),
               HasSubstr("points.npy: the array is [2, 512], not [n, 1024]"));
-  EXPECT_THAT(WhyRefused({2, 1024}, "1,2\n"), HasSubstr("points.csv: 1 positions for 2 snapshots"));
+  EXPECT_THAT(WhyRefused({3, 1024}, "1,2\n3,4\n"),
+              HasSubstr("points.csv: 2 positions for 3 snapshots: each snapshot needs one position"));
   EXPECT_THAT(WhyRefused({1, 1024}, "1;2\n"), HasSubstr("points.csv: line 1"));
   EXPECT_THAT(WhyRefused({0, 1024}, ""), HasSubstr("has no snapshot"));
   EXPECT_THAT(WhyRefused({1, 1024}, "1,2\n", std::numeric_limits<float>::quiet_NaN()),

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/runtime/descriptor.h"
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
 #include "node/source/udp_account.h"
@@ -69,8 +69,8 @@ class UdpSource final : public Source {
   const runtime::Clock& clock_;
   UdpAssembler assembler_;
   std::optional<Endpoint> front_end_;  // of its address alone; none: any sender
-  int socket_ = -1;
-  int wake_ = -1;                        // eventfd
+  runtime::Descriptor socket_{-1};
+  runtime::Descriptor wake_{-1};         // an eventfd
   std::shared_ptr<UdpAccount> account_;  // from Open on
   UdpReport report_;
   std::uint32_t kernel_drops_ = 0;  // as the kernel counts them: since the socket's start, modulo 2^32
@@ -79,8 +79,6 @@ class UdpSource final : public Source {
 
 UdpSource::~UdpSource() {
   if (account_ != nullptr) SayWhatWasLost();
-  if (socket_ >= 0) close(socket_);
-  if (wake_ >= 0) close(wake_);
 }
 
 absl::Status UdpSource::Open() {
@@ -88,32 +86,33 @@ absl::Status UdpSource::Open() {
     ASSIGN_OR_RETURN(front_end_, EndpointOf(options_.front_end, 0));
   }
   ASSIGN_OR_RETURN(Endpoint local, EndpointOf(options_.address, options_.port));
-  socket_ = socket(local.protocol().family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) return SystemError("udp socket");
+  socket_ =
+      runtime::Descriptor(socket(local.protocol().family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_.open()) return SystemError("udp socket");
   // The kernel may grant less; losses are counted anyway.
-  setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof(kReceiveBufferBytes));
-  if (bind(socket_, local.data(), static_cast<socklen_t>(local.size())) != 0) {
+  setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof(kReceiveBufferBytes));
+  if (bind(socket_.get(), local.data(), static_cast<socklen_t>(local.size())) != 0) {
     return SystemError(absl::StrCat("udp ", options_.address, " port ", options_.port));
   }
   // The kernel then reports its drops with each datagram.
   const int on = 1;
-  setsockopt(socket_, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
+  setsockopt(socket_.get(), SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
   auto length = static_cast<socklen_t>(local.capacity());
-  if (getsockname(socket_, local.data(), &length) != 0) return SystemError("udp port");
+  if (getsockname(socket_.get(), local.data(), &length) != 0) return SystemError("udp port");
   account_ = std::make_shared<UdpAccount>(local.port());
   runtime::LogInfo("panel {}: takes datagrams on {} port {} (UDP)", options_.panel, options_.address,
                    local.port());
-  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  return wake_ < 0 ? SystemError("eventfd") : absl::OkStatus();
+  wake_ = runtime::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  return wake_.open() ? absl::OkStatus() : SystemError("eventfd");
 }
 
 absl::Status UdpSource::Next(std::stop_token stop, SensorFrame& frame) {
-  const std::stop_callback wake(stop, [this] { eventfd_write(wake_, 1); });
+  const std::stop_callback wake(stop, [this] { eventfd_write(wake_.get(), 1); });
   for (;;) {
     if (stop.stop_requested()) return absl::CancelledError("stopped");
     if (report_.due_ns() != UdpReport::kNever && clock_.SteadyNs() >= report_.due_ns()) SayWhatWasLost();
     if (assembler_.Take(frame)) return absl::OkStatus();
-    std::array<pollfd, 2> waiting = {pollfd{socket_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
+    std::array<pollfd, 2> waiting = {pollfd{socket_.get(), POLLIN, 0}, pollfd{wake_.get(), POLLIN, 0}};
     if (poll(waiting.data(), waiting.size(), WaitMs()) < 0 && errno != EINTR) return SystemError("udp poll");
     RETURN_IF_ERROR(Receive());
   }
@@ -139,7 +138,7 @@ absl::Status UdpSource::Receive() {
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
-    const ssize_t size = recvmsg(socket_, &message, 0);
+    const ssize_t size = recvmsg(socket_.get(), &message, 0);
     if (size < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return absl::OkStatus();
       if (errno == ECONNREFUSED) continue;  // an ICMP message about something this socket never sent
