@@ -18,7 +18,6 @@ namespace {
 constexpr double kPercent = 100;
 constexpr std::size_t kMostNote = 1'000;  // of a failed round, which quotes a node's own words
 
-
 const Table& RoundTable() {
   static const Table table({Right("ROUND", 6), Right("UPDATES", 8), Right("REFUSED"), Right("SECONDS"),
                             Right("LOSS", 8), Right("SPREAD", 8), Right("RECEIVED", 9),
