@@ -16,7 +16,7 @@ absl::StatusOr<std::string> WithTopValues(std::string_view text, std::string_vie
   toml::table table = toml::parse(text, path);
   for (const auto& [key, value] : values) {
     std::visit(
-        [&table, &key](const auto& given) {
+        [&table, &key = key](const auto& given) {
           if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::vector<std::string>>) {
             toml::array list;
             for (const std::string& each : given) list.push_back(each);

@@ -46,7 +46,8 @@ class ClustersTest : public ::testing::Test {
   }
   std::vector<std::vector<std::string>> Found() const {
     std::vector<std::vector<std::string>> found;
-    for (const v1::Cluster& each : host_.Run().clusters().clusters()) {
+    const v1::GetRunResponse run = host_.Run();
+    for (const v1::Cluster& each : run.clusters().clusters()) {
       found.emplace_back(each.nodes().begin(), each.nodes().end());
     }
     return found;
