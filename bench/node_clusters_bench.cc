@@ -10,20 +10,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "aggregator/learning/rules/node_clusters.h"
-#include "core/images/idx_file.h"
-#include "core/images/images_stream.h"
+#include "bench/classifier_nodes.h"
 #include "core/images/split.h"
 #include "core/nn/encoder/strong_augmenter.h"
 #include "core/nn/encoder/supervised_trainer.h"
@@ -34,12 +30,6 @@ namespace {
 
 using nn::SupervisedTrainer;
 
-struct Sets {
-  images::ImageSet train, test;
-};
-
-// What the command line may change.
-using Settings = std::map<std::string, double, std::less<>>;
 const Settings kDefaults = {{"nodes", 20}, {"clusters", 4},   {"images", 8000}, {"test_images", 1000},
                             {"seeds", 5},  {"first_seed", 1}, {"rounds", 60},   {"steps", 10},
                             {"batch", 16}, {"rate", 0.2},     {"decay", 5e-4},  {"alpha", 0.3},
@@ -83,11 +73,8 @@ void Turn(images::ImageSet& set, std::size_t turns) {
   }
 }
 
-struct Node {
+struct Node : ClassifierNode {
   std::size_t cluster = 0;  // the true one
-  std::vector<std::uint32_t> part;
-  std::array<double, 10> share = {};  // of each class
-  std::unique_ptr<images::ImageStream> stream;
 };
 
 class Comparison {
@@ -182,10 +169,7 @@ class Comparison {
   }
 
   void Deal(const Sets& sets) {
-    std::vector<std::uint32_t> drawn(sets.train.count());
-    std::iota(drawn.begin(), drawn.end(), 0U);
-    nn::RandomStream(seed_).Shuffle(drawn);
-    drawn.resize(std::min(drawn.size(), Count("images")));
+    const std::vector<std::uint32_t> drawn = DrawImages(sets.train, Count("images"), seed_);
     std::vector<std::uint8_t> labels;
     for (const std::uint32_t i : drawn) labels.push_back(sets.train.labels[i]);
     const bool few = world_ == World::kFewClasses;
@@ -219,45 +203,17 @@ class Comparison {
     for (std::size_t n = 0; n < parts.size(); ++n) {
       Node node;
       node.cluster = TrueCluster(n);
-      node.part = parts[n];
-      const Sets& its = *sets_[node.cluster];
-      for (const std::uint32_t i : node.part) {
-        node.share[its.train.labels[i]] += 1.0 / static_cast<double>(node.part.size());
-      }
-      node.stream =
-          std::make_unique<images::ImageStream>(its.train, node.part, options_.batch, seed_ * 1000 + n);
+      TakePart(sets_[node.cluster]->train, parts[n], options_.batch, seed_ * 1000 + n, node);
       nodes_.push_back(std::move(node));
     }
   }
 
-  void Train(Node& node, std::uint64_t first, std::uint64_t steps) {
-    trainer_->SeekStep(first);
-    std::vector<std::uint8_t> labels(options_.batch);
-    for (std::uint64_t step = first; step < first + steps; ++step) {
-      const std::span<const std::uint8_t> images = node.stream->Batch(step);
-      for (std::size_t n = 0; n < labels.size(); ++n) {
-        labels[n] = sets_[node.cluster]->train.labels[node.stream->indices()[n]];
-      }
-      (void)trainer_->Step(images, labels, SupervisedTrainer::Part::kAll);
-    }
+  void Train(const Node& node, std::uint64_t first, std::uint64_t steps) {
+    TrainNode(node, first, steps, options_.batch, SupervisedTrainer::Part::kAll, *trainer_);
   }
 
-  // By test images in the node's proportions of classes.
   double Judge(const Node& node) {
-    const images::ImageSet& test = sets_[node.cluster]->test;
-    const std::size_t count = std::min(test.count(), Count("test_images"));
-    const std::vector<std::uint8_t> named =
-        trainer_->Classify(std::span(test.pixels).first(count * test.image_size()));
-    std::array<double, 10> right = {}, all = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      all[test.labels[i]] += 1;
-      right[test.labels[i]] += named[i] == test.labels[i];
-    }
-    double accuracy = 0;
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      if (all[k] > 0) accuracy += node.share[k] * right[k] / all[k];
-    }
-    return accuracy;
+    return JudgeNode(node, sets_[node.cluster]->test, Count("test_images"), *trainer_);
   }
 
   double Mean(auto judge) {
@@ -295,9 +251,7 @@ class Comparison {
     });
   }
 
-  void Start(std::span<const float> parameters) {
-    if (!trainer_->SetParameters(parameters).ok()) throw std::runtime_error("training diverged");
-  }
+  void Start(std::span<const float> parameters) { StartFrom(parameters, *trainer_); }
 
   const Settings& settings_;
   const World world_;
@@ -309,42 +263,20 @@ class Comparison {
   std::vector<float> fresh_;
 };
 
-int Main(int argc, char** argv) {
-  Settings settings = kDefaults;
-  for (int i = 5; i < argc; ++i) {
-    const std::string text = argv[i];
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || !settings.contains(text.substr(0, equals))) {
-      std::cerr << text << ": expected KEY=NUMBER with one of";
-      for (const auto& [key, value] : kDefaults) std::cerr << " " << key << "=" << value;
-      std::cerr << "\n";
-      return 64;
-    }
-    settings[text.substr(0, equals)] = std::strtod(text.c_str() + equals + 1, nullptr);
-  }
-  const auto train = images::ReadIdxImages(argv[1], argv[2]);
-  const auto test = images::ReadIdxImages(argv[3], argv[4]);
-  if (!train.ok() || !test.ok()) {
-    std::cerr << train.status() << "\n" << test.status() << "\n";
-    return 1;
-  }
-  const Sets sets{*train, *test};
+void CompareAll(const Sets& sets, const Settings& settings) {
   for (int world = 0; world < 5; ++world) {
-    if (settings["world"] >= 0 && settings["world"] != world) continue;
-    for (int i = 0; i < static_cast<int>(settings["seeds"]); ++i) {
+    if (settings.at("world") >= 0 && settings.at("world") != world) continue;
+    for (int i = 0; i < static_cast<int>(settings.at("seeds")); ++i) {
       Comparison(sets, settings, static_cast<World>(world),
-                 static_cast<std::uint64_t>(settings["first_seed"]) + static_cast<std::uint64_t>(i))
+                 static_cast<std::uint64_t>(settings.at("first_seed")) + static_cast<std::uint64_t>(i))
           .Run();
     }
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace tributary
 
 int main(int argc, char** argv) {
-  if (argc >= 5) return tributary::Main(argc, argv);
-  std::cerr << "usage: node_clusters_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [KEY=NUMBER...]\n";
-  return 64;
+  return tributary::RunClassifierBench(argc, argv, tributary::kDefaults, tributary::CompareAll);
 }

@@ -10,18 +10,14 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/images/idx_file.h"
-#include "core/images/images_stream.h"
+#include "bench/classifier_nodes.h"
 #include "core/images/split.h"
 #include "core/nn/encoder/strong_augmenter.h"
 #include "core/nn/encoder/supervised_trainer.h"
@@ -32,12 +28,6 @@ namespace {
 
 using nn::SupervisedTrainer;
 
-struct Sets {
-  images::ImageSet train, test;
-};
-
-// What the command line may change.
-using Settings = std::map<std::string, double, std::less<>>;
 const Settings kDefaults = {{"nodes", 50}, {"alpha", 0.1},    {"images", 7000},    {"test_images", 2000},
                             {"seeds", 5},  {"first_seed", 1}, {"rounds", 100},     {"steps", 10},
                             {"batch", 16}, {"rate", 0.2},     {"decay", 5e-4},     {"server_momentum", 0.5},
@@ -55,11 +45,7 @@ void Print(const std::string& name, const Accuracies& accuracies) {
   std::fflush(stdout);
 }
 
-struct Node {
-  std::vector<std::uint32_t> part;
-  std::array<double, 10> share = {};  // of each class
-  std::unique_ptr<images::ImageStream> stream;
-};
+using Node = ClassifierNode;
 
 class Comparison {
  public:
@@ -102,54 +88,25 @@ class Comparison {
 
   // Images of the set drawn at random, and split over the nodes.
   void Deal() {
-    std::vector<std::uint32_t> drawn(sets_.train.count());
-    std::iota(drawn.begin(), drawn.end(), 0U);
-    nn::RandomStream(seed_).Shuffle(drawn);
-    drawn.resize(std::min(drawn.size(), Count("images")));
+    const std::vector<std::uint32_t> drawn = DrawImages(sets_.train, Count("images"), seed_);
     std::vector<std::uint8_t> labels;
     for (const std::uint32_t i : drawn) labels.push_back(sets_.train.labels[i]);
     const auto parts = *images::SplitImages(
         drawn.size(), labels, {images::ImageSplit::kDirichlet, Count("nodes"), settings_.at("alpha"), seed_});
     for (const std::vector<std::uint32_t>& part : parts) {
+      std::vector<std::uint32_t> of_set;
+      for (const std::uint32_t i : part) of_set.push_back(drawn[i]);
       Node node;
-      for (const std::uint32_t i : part) {
-        node.part.push_back(drawn[i]);
-        node.share[labels[i]] += 1.0 / static_cast<double>(part.size());
-      }
-      node.stream = std::make_unique<images::ImageStream>(sets_.train, node.part, options_.batch,
-                                                          seed_ * 1000 + nodes_.size());
+      TakePart(sets_.train, std::move(of_set), options_.batch, seed_ * 1000 + nodes_.size(), node);
       nodes_.push_back(std::move(node));
     }
   }
 
-  void Train(Node& node, std::uint64_t first, std::uint64_t steps, SupervisedTrainer::Part part) {
-    trainer_->SeekStep(first);
-    std::vector<std::uint8_t> labels(options_.batch);
-    for (std::uint64_t step = first; step < first + steps; ++step) {
-      const std::span<const std::uint8_t> images = node.stream->Batch(step);
-      for (std::size_t n = 0; n < labels.size(); ++n) {
-        labels[n] = sets_.train.labels[node.stream->indices()[n]];
-      }
-      (void)trainer_->Step(images, labels, part);
-    }
+  void Train(const Node& node, std::uint64_t first, std::uint64_t steps, SupervisedTrainer::Part part) {
+    TrainNode(node, first, steps, options_.batch, part, *trainer_);
   }
 
-  // By test images in the node's proportions of classes.
-  double Judge(const Node& node) {
-    const std::size_t count = std::min(sets_.test.count(), Count("test_images"));
-    const std::vector<std::uint8_t> found =
-        trainer_->Classify(std::span(sets_.test.pixels).first(count * sets_.test.image_size()));
-    std::array<double, 10> right = {}, all = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      all[sets_.test.labels[i]] += 1;
-      right[sets_.test.labels[i]] += found[i] == sets_.test.labels[i];
-    }
-    double accuracy = 0;
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      if (all[k] > 0) accuracy += node.share[k] * right[k] / all[k];
-    }
-    return accuracy;
-  }
+  double Judge(const Node& node) { return JudgeNode(node, sets_.test, Count("test_images"), *trainer_); }
 
   double Mean(auto judge) {
     double sum = 0;
@@ -240,9 +197,7 @@ class Comparison {
     }
   }
 
-  void Start(std::span<const float> parameters) {
-    if (!trainer_->SetParameters(parameters).ok()) throw std::runtime_error("training diverged");
-  }
+  void Start(std::span<const float> parameters) { StartFrom(parameters, *trainer_); }
   void Add(const Node& node, std::span<const float> trained, std::vector<double>& sum,
            double& weights) const {
     const auto weight = static_cast<double>(node.part.size());
@@ -260,43 +215,21 @@ class Comparison {
   std::vector<double> velocity_;
 };
 
-int Main(int argc, char** argv) {
-  Settings settings = kDefaults;
-  for (int i = 5; i < argc; ++i) {
-    const std::string text = argv[i];
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || !settings.contains(text.substr(0, equals))) {
-      std::cerr << text << ": expected KEY=NUMBER with one of";
-      for (const auto& [key, value] : kDefaults) std::cerr << " " << key << "=" << value;
-      std::cerr << "\n";
-      return 64;
-    }
-    settings[text.substr(0, equals)] = std::strtod(text.c_str() + equals + 1, nullptr);
-  }
-  const auto train = images::ReadIdxImages(argv[1], argv[2]);
-  const auto test = images::ReadIdxImages(argv[3], argv[4]);
-  if (!train.ok() || !test.ok()) {
-    std::cerr << train.status() << "\n" << test.status() << "\n";
-    return 1;
-  }
-  const Sets sets{*train, *test};
+void CompareAll(const Sets& sets, const Settings& settings) {
   Accuracies mean = {};
-  const int seeds = static_cast<int>(settings["seeds"]);
+  const int seeds = static_cast<int>(settings.at("seeds"));
   for (int i = 0; i < seeds; ++i) {
     const std::uint64_t seed =
-        static_cast<std::uint64_t>(settings["first_seed"]) + static_cast<std::uint64_t>(i);
+        static_cast<std::uint64_t>(settings.at("first_seed")) + static_cast<std::uint64_t>(i);
     const Accuracies result = Comparison(sets, settings, seed).Run();
     for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += result[k] / seeds;
   }
   Print("mean", mean);
-  return 0;
 }
 
 }  // namespace
 }  // namespace tributary
 
 int main(int argc, char** argv) {
-  if (argc >= 5) return tributary::Main(argc, argv);
-  std::cerr << "usage: personal_heads_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [KEY=NUMBER...]\n";
-  return 64;
+  return tributary::RunClassifierBench(argc, argv, tributary::kDefaults, tributary::CompareAll);
 }

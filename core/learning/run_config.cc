@@ -167,14 +167,11 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
   }
 }
 
-constexpr std::uint32_t kMostClusters = 16;
-constexpr std::uint32_t kMostClusteredNodes = 255;
-
 void CheckClusters(const RunConfig& config, Faults& faults) {
   constexpr std::string_view kMost = "clusters.most";
   const std::uint32_t most = config.clusters.most;
-  faults.Check(most != 1 && most <= kMostClusters, kMost,
-               fmt::format("must be 0, or from 2 to {}, found {}", kMostClusters, most));
+  faults.Check(most != 1 && most <= ClusterSettings::kMost, kMost,
+               fmt::format("must be 0, or from 2 to {}, found {}", ClusterSettings::kMost, most));
   if (most == 0) return;
   const StrategyKind kind = config.strategy.kind;
   faults.Check(!Robust(kind) && !config.asynchronous() && kind != StrategyKind::kLevenbergMarquardt, kMost,
@@ -182,8 +179,8 @@ void CheckClusters(const RunConfig& config, Faults& faults) {
   faults.Check(!config.privacy.secure_aggregation, kMost, "compares updates, which secure aggregation hides");
   faults.Check(config.privacy.noise_multiplier == 0, kMost,
                "tells of single nodes, which differential privacy must not");
-  faults.Check(config.max_nodes <= kMostClusteredNodes, kMost,
-               fmt::format("takes at most {} nodes: lower max_nodes", kMostClusteredNodes));
+  faults.Check(config.max_nodes <= ClusterSettings::kMostNodes, kMost,
+               fmt::format("takes at most {} nodes: lower max_nodes", ClusterSettings::kMostNodes));
 }
 
 void CheckNodes(const RunConfig& config, Faults& faults) {
@@ -337,7 +334,7 @@ RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
             "the aggregator judges the model after so many rounds, and leaves out those that come while it "
             "is judging; 0: never");
   root.Section("clusters")
-      .Read("most", config.clusters.most, {0, kMostClusters},
+      .Read("most", config.clusters.most, {0, ClusterSettings::kMost},
             "clusters of nodes that fit together, looked for in their updates; 0: not looked for");
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);

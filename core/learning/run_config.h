@@ -86,6 +86,9 @@ struct BufferSettings {
 };
 
 struct ClusterSettings {
+  static constexpr std::uint32_t kMost = 16;
+  static constexpr std::uint32_t kMostNodes = 255;  // of a run that looks for clusters
+
   std::uint32_t most = 0;  // clusters of nodes to look for; 0: none
 };
 

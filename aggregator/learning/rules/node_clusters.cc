@@ -18,7 +18,7 @@ constexpr float kForgetting = 0.95F;
 }  // namespace
 
 NodeClusters::NodeClusters(std::size_t most, std::vector<parameters::StatisticRange> statistics)
-    : most_(std::min(most, kMostClusters)), statistics_(std::move(statistics)) {}
+    : most_(most), statistics_(std::move(statistics)) {}
 
 void NodeClusters::Add(std::string_view node, std::size_t first, std::span<const float> values) {
   auto found = coming_.find(node);

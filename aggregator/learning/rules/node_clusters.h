@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregator/learning/rules/update_sketch.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/flat_model.h"
 
 namespace tributary::learning {
@@ -29,8 +30,7 @@ struct FoundClusters {
 // them. Does not depend on the order in which updates come. One thread at a time.
 class NodeClusters {
  public:
-  static constexpr std::size_t kMaxNodes = 255;
-  static constexpr std::size_t kMostClusters = 16;
+  static constexpr std::size_t kMaxNodes = ClusterSettings::kMostNodes;
   static constexpr unsigned kRoundsOfHalf = 3;  // that a node must have taken part in, to be judged
 
   // Looks for 2 to `most` clusters. `statistics`: those of the model, ascending; they do not count.
