@@ -29,8 +29,9 @@ constexpr const char* kRunSplitExamples = R"(Examples:
   tributary run split letters           stop letters; start letters-1, letters-2 and so on
 
 Needs a run whose file has [clusters] with most, and whose nodes were found to form clusters: `tributary run show` tells. Each
-new run starts from the run's present model, has the settings of its file, takes the nodes of its cluster alone, and does the
-rounds that were left, or all if none were. Nodes that are like no other are in none of them. Doing it again changes nothing.)";
+new run starts from the run's present model, has the settings of its file, min_nodes and quorum in proportion, takes the nodes
+of its cluster alone, and does the rounds that were left, or all if none were. Nodes that are like no other are in none of
+them. Doing it again changes nothing.)";
 
 struct RunSplitArguments {
   ConnectionArguments connection;
@@ -44,10 +45,15 @@ struct NewRun {
   learning::RunConfig parsed;
 };
 
-// The run of cluster `number`, from 1.
-absl::StatusOr<NewRun> RunOfCluster(const v1::Run& run, const v1::Cluster& cluster, int number) {
+// The run of cluster `number`, from 1. `all`: the nodes of all clusters, and those that are alone.
+absl::StatusOr<NewRun> RunOfCluster(const v1::Run& run, const v1::Cluster& cluster, int number, int all) {
   ASSIGN_OR_RETURN(const learning::RunConfig whole, learning::ParseRunConfig(run.config(), run.name()));
-  const auto size = static_cast<std::uint32_t>(cluster.nodes_size());
+  const auto size = static_cast<std::uint64_t>(cluster.nodes_size());
+  // As many boards may be away as before, in proportion.
+  const auto share = [size, all](std::uint32_t nodes) {
+    const auto of = static_cast<std::uint64_t>(std::max(all, 1));
+    return static_cast<std::int64_t>(std::min((nodes * size + of - 1) / of, size));
+  };
   const bool left = run.rounds() > run.committed_rounds();
   ASSIGN_OR_RETURN(std::string config,
                    config::WithTopValues(
@@ -55,18 +61,20 @@ absl::StatusOr<NewRun> RunOfCluster(const v1::Run& run, const v1::Cluster& clust
                        {{"name", fmt::format("{}-{}", run.name(), number)},
                         {"model", std::string()},
                         {"nodes", std::vector<std::string>(cluster.nodes().begin(), cluster.nodes().end())},
-                        {"min_nodes", std::int64_t{std::min(whole.min_nodes, size)}},
-                        {"quorum", std::int64_t{std::min(whole.quorum, size)}},
+                        {"min_nodes", share(whole.min_nodes)},
+                        {"quorum", share(whole.quorum)},
                         {"rounds", std::int64_t{run.rounds() - (left ? run.committed_rounds() : 0)}}}));
   ASSIGN_OR_RETURN(learning::RunConfig parsed, learning::ParseRunConfig(config, run.name()));
   return NewRun{std::move(config), std::move(parsed)};
 }
 
 absl::StatusOr<std::vector<NewRun>> RunsOf(const v1::GetRunResponse& response) {
+  int all = response.clusters().alone_size();
+  for (const v1::Cluster& cluster : response.clusters().clusters()) all += cluster.nodes_size();
   std::vector<NewRun> runs;
   for (const v1::Cluster& cluster : response.clusters().clusters()) {
     ASSIGN_OR_RETURN(runs.emplace_back(),
-                     RunOfCluster(response.run(), cluster, static_cast<int>(runs.size()) + 1));
+                     RunOfCluster(response.run(), cluster, static_cast<int>(runs.size()) + 1, all));
   }
   return runs;
 }

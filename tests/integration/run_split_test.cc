@@ -42,11 +42,11 @@ class RunSplitTest : public ::testing::Test {
   void Start(const std::string& more) {
     const std::string model =
         folder_.Write("w.safetensors", OneTensorModel(std::vector<float>(kElements, 0.25F)));
-    const std::string file = folder_.Write(
-        "run.toml",
-        "name = \"r\"  # as the operator calls it\nrounds = 40\nmin_nodes = 5\n[client]\nworkload = "
-        "\"external\"\ntrainer = \"any\"\n" +
-            more);
+    const std::string file = folder_.Write("run.toml",
+                                           "name = \"r\"  # as the operator calls it\nrounds = 40\nmin_nodes "
+                                           "= 5\nquorum = 3\n[client]\nworkload = "
+                                           "\"external\"\ntrainer = \"any\"\n" +
+                                               more);
     ASSERT_EQ(Run({"run", "start", file, "--model", model}), 0) << Said();
   }
 
@@ -98,6 +98,7 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
   EXPECT_TRUE(WaitFor([&] { return Committed("r-1") >= 2 && Committed("r-2") >= 2; })) << Answer("r-1");
   EXPECT_EQ(Answer("r-1")["run"]["joined_nodes"], 3);
   EXPECT_EQ(Answer("r-2")["run"]["joined_nodes"], 2);
+  EXPECT_EQ(Answer("r-1")["run"]["quorum"], 2) << "three of five nodes, of a quorum of three";
   // What was left to do.
   EXPECT_EQ(Answer("r-1")["run"]["rounds"].get<int>() + stopped["committed_rounds"].get<int>(), 40);
   // From the model where the run stopped.
