@@ -48,6 +48,12 @@ class TensorProgramBuilder {
   absl::Status Convolve(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
                         std::span<const std::int8_t> weights, std::span<const TensorChannel> channels);
 
+  // The same in bfloat16, given by its bits. Lanes beyond the last output have weights and biases of 0.
+  // SetBfloatOutput (tensor_program.h) gives the command its pad value and limits, kTensorFloat32 results of
+  // float32.
+  absl::Status ConvolveBfloat(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
+                              std::span<const std::uint16_t> weights, std::span<const float> biases);
+
   // weights: [channels][3][3]. Sets output_blocks and the kernel.
   absl::Status Depthwise(TensorCommand command, std::span<const std::int8_t> weights,
                          std::span<const TensorChannel> channels);
@@ -90,5 +96,21 @@ std::vector<std::uint64_t> PackTensor(std::span<const std::int8_t> values, std::
                                       const TensorUnitSize& size, std::int8_t fill = 0);
 std::vector<std::int8_t> UnpackTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                       const TensorUnitSize& size);
+
+// The same for bfloat16, by its bits, and for the float32 results of a CONVOLVE. Lanes beyond the last
+// channel become 0. Blocks have N / 2 and N / 4 channels; a CONVOLVE with kTensorFloat32 writes two for each
+// of its own.
+inline std::uint32_t TensorBfloatBlocks(std::uint32_t channels, const TensorUnitSize& size) {
+  return (channels + size.lanes / 2 - 1) / (size.lanes / 2);
+}
+inline std::uint32_t TensorFloatBlocks(std::uint32_t channels, const TensorUnitSize& size) {
+  return (channels + size.lanes / 4 - 1) / (size.lanes / 4);
+}
+std::vector<std::uint64_t> PackBfloatTensor(std::span<const std::uint16_t> values, std::uint32_t channels,
+                                            const TensorUnitSize& size);
+std::vector<std::uint16_t> UnpackBfloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                              const TensorUnitSize& size);
+std::vector<float> UnpackFloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                     const TensorUnitSize& size);
 
 }  // namespace tributary::fpga

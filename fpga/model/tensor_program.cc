@@ -68,9 +68,14 @@ bool Transfers(TensorOpcode opcode) {
   return opcode == TensorOpcode::kLoad || opcode == TensorOpcode::kStore || opcode == TensorOpcode::kKeep;
 }
 
+bool PrecisionInRange(const TensorCommand& c, const TensorUnitSize& size) {
+  if (c.precision == TensorPrecision::kInt8) return c.flags < 2 * kTensorKept;
+  return size.bfloat16 && c.precision == TensorPrecision::kBfloat16 && c.opcode == TensorOpcode::kConvolve &&
+         (c.flags & kTensorResidual) == 0 && c.flags < 2 * kTensorFloat32;
+}
+
 bool FieldsInRange(const TensorCommand& c, const TensorUnitSize& size) {
-  if (c.opcode > TensorOpcode::kKeep || c.precision != TensorPrecision::kInt8 || c.flags >= 2 * kTensorKept)
-    return false;
+  if (c.opcode > TensorOpcode::kKeep || !PrecisionInRange(c, size)) return false;
   if (c.opcode == TensorOpcode::kEnd || Transfers(c.opcode)) return true;
   const bool depthwise = c.opcode == TensorOpcode::kDepthwise;
   const bool convolve = c.opcode == TensorOpcode::kConvolve;
@@ -145,6 +150,19 @@ TensorChannel DecodeTensorChannel(std::uint64_t word) {
           .shift = static_cast<std::uint8_t>(word >> 48 & 31)};
 }
 
+TensorBfloatOutput BfloatOutput(const TensorCommand& command) {
+  const std::uint64_t word = EncodeTensorCommand(command)[6];
+  return {.pad = static_cast<std::uint16_t>(word),
+          .low = static_cast<std::uint16_t>(word >> 16),
+          .high = static_cast<std::uint16_t>(word >> 32)};
+}
+
+void SetBfloatOutput(const TensorBfloatOutput& output, TensorCommand& command) {
+  auto words = EncodeTensorCommand(command);
+  words[6] = std::uint64_t{output.pad} | std::uint64_t{output.low} << 16 | std::uint64_t{output.high} << 32;
+  command = DecodeTensorCommand(words);
+}
+
 TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& size,
                                 const TensorBuffers& buffers) {
   if (!FieldsInRange(c, size)) return TensorStatus::kBadField;
@@ -166,7 +184,9 @@ TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& si
   if (reads && !InActivations(c.input_address, input_blocks, c.input_plane, last, size)) {
     return TensorStatus::kBadAddress;
   }
-  if (!InActivations(c.output_address, c.output_blocks, c.output_plane, pixels - 1, size)) {
+  const bool two_planes = c.precision == TensorPrecision::kBfloat16 && (c.flags & kTensorFloat32) != 0;
+  const std::uint64_t output_blocks = std::uint64_t{c.output_blocks} * (two_planes ? 2 : 1);
+  if (!InActivations(c.output_address, output_blocks, c.output_plane, pixels - 1, size)) {
     return TensorStatus::kBadAddress;
   }
   if ((c.flags & kTensorResidual) != 0 &&
@@ -182,6 +202,7 @@ std::uint64_t TensorFollowingWords(const TensorCommand& c, const TensorUnitSize&
 }
 
 std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& size) {
+  const bool bfloat = c.precision == TensorPrecision::kBfloat16;
   const std::uint64_t n = size.lanes;
   std::uint64_t per_block = 0;
   switch (c.opcode) {
@@ -191,7 +212,7 @@ std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& si
     case TensorOpcode::kKeep:
       return 0;
     case TensorOpcode::kConvolve:
-      per_block = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width * (n * n / 8);
+      per_block = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width * TensorTileWords(c, size);
       break;
     case TensorOpcode::kDepthwise:
       per_block = 9 * n / 8;
@@ -200,7 +221,12 @@ std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& si
     case TensorOpcode::kSumPool:
       break;
   }
-  return c.output_blocks * (per_block + n);
+  return c.output_blocks * (per_block + (bfloat ? size.bfloat_lanes() : n));
+}
+
+std::uint64_t TensorTileWords(const TensorCommand& c, const TensorUnitSize& size) {
+  const std::uint64_t words = std::uint64_t{size.lanes} * size.lanes / 8;
+  return c.precision == TensorPrecision::kBfloat16 ? words / 2 : words;
 }
 
 absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const TensorUnitSize& size,
@@ -221,7 +247,8 @@ absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const Te
     const std::uint64_t following = TensorFollowingWords(command, size);
     if (program.size() - at < following) return fault(TensorStatus::kProgramEnds);
     const std::uint64_t channel_words = size.lanes;
-    const bool weights = following > 0 && command.opcode != TensorOpcode::kKeep;
+    const bool weights =
+        following > 0 && command.opcode != TensorOpcode::kKeep && command.precision == TensorPrecision::kInt8;
     const std::uint64_t blocks = weights ? command.output_blocks : 0;
     const std::uint64_t weight_words = weights ? following / blocks - channel_words : 0;
     for (std::uint64_t block = 0; block < blocks; ++block) {

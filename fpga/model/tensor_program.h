@@ -7,7 +7,8 @@
 // The unit has N lanes. A tensor of int8 lies in the activation memory as [block][row][column] vectors of N
 // channels; channel c is lane c % N of block c / N. A vector is one word of that memory and N / 8 words of
 // the device's memory, lane 0 in the low byte of the first word. Lanes beyond the last channel are computed
-// like others.
+// like others. Tensors of other numbers lie in the same way, with as many channels as a vector has room for:
+// N / 2 of bfloat16, N / 4 of float32.
 #pragma once
 
 #include <array>
@@ -26,8 +27,10 @@ struct TensorUnitSize {
   std::uint32_t pixels = 1024;          // accumulators per column: output pixels of one CONVOLVE
   std::uint32_t line = 512;             // columns of one DEPTHWISE, padding included
   std::uint32_t kept = 8192;            // words of the memory for weights that stay; a power of two
+  bool bfloat16 = false;                // has TensorPrecision::kBfloat16
 
   std::uint32_t vector_words() const { return lanes / 8; }
+  std::uint32_t bfloat_lanes() const { return lanes / 2; }  // rows and columns of the matrix in bfloat16
 };
 
 enum class TensorOpcode : std::uint8_t {
@@ -41,7 +44,9 @@ enum class TensorOpcode : std::uint8_t {
   kKeep = 7,       // words of the program -> memory for weights that stay, over runs, too
 };
 
-enum class TensorPrecision : std::uint8_t { kInt8 = 0 };  // others are refused
+// Others are refused. kBfloat16 is for CONVOLVE without a residual: activations and weights are bfloat16,
+// sums and biases float32, results bfloat16 or float32 (tensor_bfloat.h). Its blocks have N / 2 channels.
+enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1 };
 
 // Bits of TensorCommand::flags.
 enum TensorFlag : std::uint16_t {
@@ -49,6 +54,7 @@ enum TensorFlag : std::uint16_t {
   kTensorFromOutput = 2,  // LOAD: from the output buffer instead of the input buffer
   kTensorResidual = 4,    // CONVOLVE, pools: add a second tensor; see TensorOutput
   kTensorKept = 8,        // CONVOLVE, DEPTHWISE, pools: weights and channel words lie at kept_address
+  kTensorFloat32 = 16,  // CONVOLVE in bfloat16: results are the float32 sums, in two blocks of N / 4 channels
 };
 
 inline constexpr std::uint32_t kTensorCommandWords = 8;
@@ -107,8 +113,17 @@ struct TensorCommand {
   std::uint32_t kept_address = 0;  // words of the memory for weights that stay
 };
 
+// In bfloat16, bits 47:0 of word 6 have these fields instead of the pad value and the first of TensorOutput.
+// Results of bfloat16 are limited to low … high; ReLU is a low of 0.
+struct TensorBfloatOutput {
+  std::uint16_t pad = 0, low = 0xff80, high = 0x7f80;
+};
+TensorBfloatOutput BfloatOutput(const TensorCommand& command);
+void SetBfloatOutput(const TensorBfloatOutput& output, TensorCommand& command);
+
 // One per output channel, N per block, behind the weights of the block.
-// Bits 31:0 bias, 47:32 multiplier, 52:48 shift.
+// Bits 31:0 bias, 47:32 multiplier, 52:48 shift. In bfloat16: N / 2 before the weights of the block, bits
+// 31:0 a float32 as bias.
 struct TensorChannel {
   std::int32_t bias = 0;
   std::uint16_t multiplier = 0;
@@ -144,6 +159,8 @@ TensorStatus CheckTensorCommand(const TensorCommand& command, const TensorUnitSi
 // program.
 std::uint64_t TensorWeightWords(const TensorCommand& command, const TensorUnitSize& size);
 std::uint64_t TensorFollowingWords(const TensorCommand& command, const TensorUnitSize& size);
+// Weights for one input block and one place of the kernel of a CONVOLVE.
+std::uint64_t TensorTileWords(const TensorCommand& command, const TensorUnitSize& size);
 
 // InvalidArgument, with the index of the first command at fault and its status, for what would end a run
 // early.

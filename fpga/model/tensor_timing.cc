@@ -24,6 +24,33 @@ std::uint64_t DenseLatency(std::uint64_t n) {
 // From taking a tile to having the next one, if its weights wait in the program.
 std::uint64_t TilePeriod(std::uint64_t n) { return n * n / 8 + (n == 8 ? 3 : n == 16 ? 2 : 1); }
 
+// The same in bfloat16. With 8 lanes the loader waits for the sums of the tile before.
+std::uint64_t BfloatTilePeriod(std::uint64_t n) { return n * n / 16 + (n == 8 ? 5 : n == 16 ? 2 : 1); }
+
+// From an address to the accumulator's new value: see tensor_bfloat_matrix.sv and tensor_bfloat_add.sv.
+std::uint64_t BfloatLatency(std::uint64_t n) { return kRead + 5 + (n == 8 ? 1 : 2) + n / 2 + 7; }
+constexpr std::uint64_t kBfloatResult = 4;  // from there to the activation memory
+
+std::uint64_t BfloatCycles(const TensorCommand& c, std::uint64_t n) {
+  const std::uint64_t pixels = std::uint64_t{c.output_height} * c.output_width;
+  const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
+  const std::uint64_t float32 = (c.flags & kTensorFloat32) != 0 ? 1 : 0;
+  const std::uint64_t output = pixels * (1 + float32);
+  const std::uint64_t tile = BfloatTilePeriod(n), channels = n / 2;
+  // Channel words and first tile of the next block come behind the last tile, and the former not before the
+  // first sum of this block, which takes the biases.
+  const std::uint64_t next = channels + n * n / 16 + 2;
+  std::uint64_t block = std::max(output, BfloatLatency(n) - 9 + next);
+  if (tiles > 1) {
+    const std::uint64_t last_two = std::max(std::max(pixels, tile) + std::max(output, tile), tile + next - 1);
+    block = std::max(block, (tiles - 2) * std::max(pixels, tile) + last_two);
+  }
+  // The last block waits for nothing behind it.
+  const std::uint64_t last = (tiles - 1) * std::max(pixels, tile) + output - float32;
+  return channels + tile + (c.output_blocks - std::uint64_t{1}) * block + last + BfloatLatency(n) +
+         kBfloatResult;
+}
+
 }  // namespace
 
 void TensorTiming::Add(const TensorCommand& c) {
@@ -46,6 +73,10 @@ void TensorTiming::Add(const TensorCommand& c) {
       return;
     }
     case TensorOpcode::kConvolve: {
+      if (c.precision == TensorPrecision::kBfloat16) {
+        cycles_ += BfloatCycles(c, n);
+        return;
+      }
       // Channel words come between the last tile of a block and the first one of the next.
       const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
       const std::uint64_t tile = TilePeriod(n);
@@ -81,7 +112,7 @@ void TensorTiming::Add(const TensorCommand& c) {
 }
 
 std::uint64_t TensorBlockProducts(const TensorCommand& c, const TensorUnitSize& size) {
-  const std::uint64_t n = size.lanes;
+  const std::uint64_t n = c.precision == TensorPrecision::kBfloat16 ? size.bfloat_lanes() : size.lanes;
   const std::uint64_t taps = std::uint64_t{c.kernel_height} * c.kernel_width;
   const std::uint64_t outputs = std::uint64_t{c.output_height} * c.output_width * c.output_blocks * n;
   if (c.opcode == TensorOpcode::kConvolve) return outputs * taps * c.input_blocks * n;

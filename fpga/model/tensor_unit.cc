@@ -25,7 +25,7 @@ std::int64_t RoundHalfToEven(std::int64_t value, int shift) {
 // The unit refuses a weight of -128.
 bool AnyBadWeight(const TensorCommand& command, const TensorUnitSize& size,
                   std::span<const std::uint64_t> following) {
-  if (following.empty()) return false;
+  if (following.empty() || command.precision == TensorPrecision::kBfloat16) return false;
   const std::size_t per_block = following.size() / command.output_blocks;
   for (std::size_t at = 0; at < 8 * following.size(); ++at) {
     if (at / 8 % per_block < per_block - size.lanes && Byte(following, at) == -128) return true;
@@ -113,7 +113,11 @@ TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<cons
         Store(command, output);
         break;
       case TensorOpcode::kConvolve:
-        Convolve(command, following);
+        if (command.precision == TensorPrecision::kBfloat16) {
+          ConvolveBfloat(command, following);
+        } else {
+          Convolve(command, following);
+        }
         break;
       case TensorOpcode::kDepthwise:
         Depthwise(command, following);
@@ -150,10 +154,15 @@ void TensorUnit::Store(const TensorCommand& command, std::span<std::uint64_t> to
 
 std::int32_t TensorUnit::Activation(const TensorCommand& c, std::uint32_t block, int y, int x,
                                     std::uint32_t lane) const {
-  if (y < 0 || y >= c.input_height || x < 0 || x >= c.input_width) return c.pad_value;
-  const std::size_t vector = c.input_address + std::size_t{block} * c.input_plane +
-                             static_cast<std::size_t>(y) * c.input_width + static_cast<std::size_t>(x);
-  return activations_[vector * size_.lanes + lane];
+  const std::optional<std::size_t> vector = VectorAt(c, block, y, x);
+  return vector ? activations_[*vector * size_.lanes + lane] : c.pad_value;
+}
+
+std::optional<std::size_t> TensorUnit::VectorAt(const TensorCommand& c, std::uint32_t block, int y,
+                                                int x) const {
+  if (y < 0 || y >= c.input_height || x < 0 || x >= c.input_width) return std::nullopt;
+  return c.input_address + std::size_t{block} * c.input_plane + static_cast<std::size_t>(y) * c.input_width +
+         static_cast<std::size_t>(x);
 }
 
 void TensorUnit::Write(const TensorCommand& c, const TensorChannel& channel, std::uint32_t block,

@@ -44,11 +44,14 @@ class TensorUnit {
   void Load(const TensorCommand& command, std::span<const std::uint64_t> from);
   void Store(const TensorCommand& command, std::span<std::uint64_t> to) const;
   void Convolve(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void ConvolveBfloat(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 
   std::int32_t Activation(const TensorCommand& command, std::uint32_t block, int y, int x,
                           std::uint32_t lane) const;
+  // The address of a vector, or nothing where the pad value counts.
+  std::optional<std::size_t> VectorAt(const TensorCommand& command, std::uint32_t block, int y, int x) const;
   // One output of the stage behind the sums, written to its place.
   void Write(const TensorCommand& command, const TensorChannel& channel, std::uint32_t block,
              std::uint32_t pixel, std::uint32_t lane, std::int32_t sum);
