@@ -1,4 +1,5 @@
-  // Registers, masters and the course of a run of a tensor kernel. Parameters: LANES, ACTIVATIONS, PIXELS, LINE, KEPT.
+  // Registers, masters and the course of a run of a tensor kernel. Parameters: LANES, ACTIVATIONS, PIXELS, LINE, KEPT, FAMILY,
+  // BFLOAT16.
   //
   // `parameters` is the program of `parameter words` words, `input` a buffer of `configuration` words, `output` one of `seed`
   // words. Behind the output buffer the run leaves three words: the first two are those of kernel_shell.sv, with 1 frame done
@@ -106,7 +107,9 @@
     .axi_bresp_i(m_axi_gmem_bresp), .axi_bvalid_i(m_axi_gmem_bvalid), .axi_bready_o(m_axi_gmem_bready)
   );
 
-  tensor_unit #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .LINE(LINE), .KEPT(KEPT), .FAMILY(FAMILY)) u_block (
+  tensor_unit #(
+    .LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .LINE(LINE), .KEPT(KEPT), .FAMILY(FAMILY), .BFLOAT16(BFLOAT16)
+  ) u_block (
     .clk_i(ap_clk), .rst_ni(ap_rst_n), .start_i((state_q == Begin) & program_idle),
     .program_words_i(parameter_words_q), .input_base_i(input_q), .output_base_i(output_q),
     .input_words_i(input_words_q), .output_words_i(output_words_q), .done_o(unit_done), .status_o(unit_status),

@@ -7,7 +7,8 @@ module tensor_kernel #(
   parameter int PIXELS      = 1024,
   parameter int LINE        = 512,
   parameter int KEPT        = 8192,
-  parameter int FAMILY      = 2     // 1: DSP48E1, 2: DSP48E2
+  parameter int FAMILY      = 2,    // 1: DSP48E1, 2: DSP48E2
+  parameter int BFLOAT16    = 0     // 1: CONVOLVE has bfloat16, too
 ) (
 `include "kernel_ports.svh"
 );

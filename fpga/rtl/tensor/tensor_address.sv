@@ -2,10 +2,12 @@
 //
 // Two loops over rows and columns stand one in the other. CONVOLVE has the taps outside and the output pixels inside, so that a
 // tile of weights stays for all pixels; pools have the pixels outside and their window inside; DEPTHWISE goes once through its
-// input with its padding. Around them are the input blocks and the output blocks.
+// input with its padding. Around them are the input blocks and the output blocks. An output that takes two cycles of a port, for
+// its residual or for a second vector of float32, is followed by a cycle without a place.
 module tensor_address #(
   parameter int ACTIVATIONS = 16384,
   parameter int PIXELS      = 1024,
+  parameter int BFLOAT16    = 0,
   parameter int AW          = $clog2(ACTIVATIONS),
   parameter int PW          = $clog2(PIXELS)
 ) (
@@ -41,10 +43,12 @@ module tensor_address #(
   output logic          residual_o
 );
   localparam int W = tensor_pkg::ADDRESS_BITS;
-  typedef enum logic [1:0] {Idle, Prepare, Run, Residual} state_e;
+  typedef enum logic [1:0] {Idle, Prepare, Run, Second} state_e;
   state_e state_q;
 
   wire [7:0]         opcode        = command_i[7:0];
+  wire               bfloat        = BFLOAT16 != 0 && command_i[8];
+  wire               float32       = BFLOAT16 != 0 && command_i[16+4];
   wire               with_residual = command_i[16+2];
   wire [15:0]        input_blocks  = command_i[47:32];
   wire [15:0]        blocks        = command_i[63:48];
@@ -133,16 +137,18 @@ module tensor_address #(
   wire inner_first = (ih_q == '0) & (iv_q == '0);
   wire outer_first = (oh_q == '0) & (ov_q == '0);
   wire last_tile   = oh_end & ov_end & inputs_end;
-  wire begins      = convolve ? inner_first & last_tile : inner_first & outer_first;  // the outputs of a block
+  wire outputs_begin = convolve ? inner_first & last_tile : inner_first & outer_first;  // those of a block
+  // Channel words are due with the outputs, in bfloat16 with the first tile.
+  wire begins      = bfloat ? inner_first & outer_first & (input_block_q == '0) : outputs_begin;
   wire blocked     = (convolve & inner_first & ~tile_ready_i) | (begins & ~channels_ready_i) |
                      (depthwise & begins & ~taps_ready_i);
   wire step        = (state_q == Run) & ~blocked & ~abort_i;
   // The window of a DEPTHWISE is complete from the third row and column on.
   wire window      = (iv_q >= 12'd2) & (ih_q >= 12'd2) & ~(stride_y[1] & iv_q[0]) & ~(stride_x[1] & ih_q[0]);
   wire yields      = convolve ? last_tile : depthwise ? window : inner_end;
-  wire first_output  = convolve ? begins : depthwise ? window & (iv_q == 12'd2) & (ih_q == 12'd2)
+  wire first_output  = convolve ? outputs_begin : depthwise ? window & (iv_q == 12'd2) & (ih_q == 12'd2)
                                                      : inner_end & outer_first;
-  wire then_residual = yields & with_residual;
+  wire then_second   = yields & (with_residual | float32);
   wire outside       = y_q[15] | (y_q >= signed'(height)) | x_q[15] | (x_q >= signed'(width));
 
   assign busy_o           = state_q != Idle;
@@ -192,7 +198,7 @@ module tensor_address #(
         input_block_q <= inputs_end ? '0 : input_block_q + 16'd1;
         if (inputs_end) block_q <= block_q + 16'd1;
       end
-    end else if (state_q == Residual) begin
+    end else if (state_q == Second) begin
       residual_q <= block_ended_q ? residual_block_q + residual_plane : residual_q + W'(1);
       if (block_ended_q) residual_block_q <= residual_block_q + residual_plane;
     end
@@ -217,10 +223,10 @@ module tensor_address #(
         Prepare: if (prepared_q == 4'd11) state_q <= Run;
         Run: begin
           if (abort_i) state_q <= Idle;
-          else if (step) state_q <= then_residual ? Residual : all_end ? Idle : Run;
+          else if (step) state_q <= then_second ? Second : all_end ? Idle : Run;
         end
         // An output under way always gets its residual.
-        Residual: state_q <= ended_q || abort_i ? Idle : Run;
+        Second: state_q <= ended_q || abort_i ? Idle : Run;
         default: state_q <= Idle;
       endcase
     end
@@ -232,7 +238,7 @@ module tensor_address #(
   assign address_o     = address_q[AW-1:0];
   assign bad_address_o = (used_q & (address_q[W-1:AW] != '0)) | no_pixel_q;
   always_ff @(posedge clk_i) begin
-    address_q      <= state_q == Residual ? residual_q : row_q + W'(x_q);
+    address_q      <= state_q == Second ? residual_q : row_q + W'(x_q);
     outside_o      <= outside;
     first_o        <= inner_first;
     last_o         <= inner_end;
@@ -250,8 +256,8 @@ module tensor_address #(
     end else begin
       valid_o    <= step;
       output_o   <= step & yields;
-      residual_o <= state_q == Residual;
-      used_q     <= (state_q == Residual) | (step & ~outside);
+      residual_o <= (state_q == Second) & ~float32;
+      used_q     <= ((state_q == Second) & ~float32) | (step & ~outside);
       no_pixel_q <= step & convolve & pixel_q[PW];
     end
   end

@@ -4,7 +4,8 @@ module tensor_check #(
   parameter int LANES       = 16,
   parameter int ACTIVATIONS = 16384,
   parameter int LINE        = 512,
-  parameter int KEPT        = 8192
+  parameter int KEPT        = 8192,
+  parameter int BFLOAT16    = 0      // 1: a CONVOLVE may have that precision
 ) (
   input  logic         clk_i,
   input  logic [511:0] command_i,
@@ -49,6 +50,10 @@ module tensor_check #(
     near = origin > -16'sd1024 && origin < 16'sd1024;
   endfunction
 
+  // int8 has flags up to bit 3, bfloat16 one more but no residual.
+  wire precise = precision == tensor_pkg::INT8 ? command_i[31:20] == '0
+    : BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16 && convolve && !with_residual && command_i[31:21] == '0;
+
   // Sides: rows and columns of input and output.
   logic sides, strides, places, depthwise_fits;
   always_comb begin
@@ -76,7 +81,7 @@ module tensor_check #(
   wire keeps = (input_plane != '0) & (33'(kept_address) + 33'(input_plane) <= 33'(KEPT));
 
   always_ff @(posedge clk_i) begin
-    if (opcode > tensor_pkg::KEEP || precision != '0 || command_i[31:20] != '0) status_o <= tensor_pkg::BAD_FIELD;
+    if (opcode > tensor_pkg::KEEP || !precise) status_o <= tensor_pkg::BAD_FIELD;
     else if (opcode == tensor_pkg::END) status_o <= tensor_pkg::OK;
     else if (load || store) status_o <= transfers ? tensor_pkg::OK : tensor_pkg::BAD_ADDRESS;
     else if (keep) status_o <= keeps ? tensor_pkg::OK : tensor_pkg::BAD_ADDRESS;

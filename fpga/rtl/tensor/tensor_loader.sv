@@ -1,8 +1,10 @@
 // Takes the weights and channel words of one command from the program, ahead of their use: the next tile waits in the matrix,
 // the next channel words wait in the output stage. Order per output block: CONVOLVE has a tile per input block, kernel row and
-// kernel column, DEPTHWISE nine taps, pools nothing; then a channel word per lane.
+// kernel column, DEPTHWISE nine taps, pools nothing; then a channel word per lane. In bfloat16 a tile has LANES / 2 rows, and as
+// many channel words come before the tiles of their block.
 module tensor_loader #(
-  parameter int LANES = 16
+  parameter int LANES    = 16,
+  parameter int BFLOAT16 = 0
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -18,7 +20,7 @@ module tensor_loader #(
   input  logic               last_i,         // no word is left in the program
   output logic               ready_o,
 
-  // Dense weights, row by row, the upper one of two columns lowered by one where the lower one is negative.
+  // Dense weights, row by row; of int8 the upper one of two columns lowered by one where the lower one is negative.
   output logic               row_valid_o,
   output logic [8*LANES-1:0] row_o,
   output logic               tile_ready_o,   // a whole tile waits
@@ -40,11 +42,15 @@ module tensor_loader #(
   localparam int TILE_WORDS = LANES * LANES / 8;
   // From taking a tile to its weights' exchange in the matrix, less the way of the next row.
   localparam int GAP = ROW_WORDS == 1 ? 2 : ROW_WORDS == 2 ? 1 : 0;
+  // In bfloat16 a tile of 8 lanes arrives so soon that the accumulators have to be waited for.
+  localparam int BFLOAT_GAP = ROW_WORDS == 1 ? 4 : GAP;
+  localparam int GAP_BITS   = BFLOAT16 != 0 ? 3 : 2;
 
   typedef enum logic [2:0] {Idle, Tile, Taps, Channels, Next} state_e;
   state_e state_q, state_d;
 
   wire [7:0]  opcode       = command_i[7:0];
+  wire        bfloat       = BFLOAT16 != 0 && command_i[8];
   wire [15:0] input_blocks = command_i[47:32];
   wire [15:0] blocks       = command_i[63:48];
   wire [7:0]  kernel_rows  = command_i[64*3+32+:8];
@@ -55,12 +61,12 @@ module tensor_loader #(
   logic [7:0]  kx_q, ky_q;
   logic [15:0] input_block_q, block_q;
   logic        tile_waits_q, taps_wait_q, taps_used_q, channels_wait_q, channels_held_q;
-  logic [1:0]  gap_q;
+  logic [GAP_BITS-1:0] gap_q;
   logic [8*LANES-1:0]  row_q;
   logic [72*LANES-1:0] taps_q;
   logic        row_valid_q;
 
-  wire tile_room     = ~tile_waits_q & (gap_q == 2'd0);
+  wire tile_room     = ~tile_waits_q & (gap_q == '0);
   wire taps_room     = ~taps_wait_q & ~taps_used_q;
   wire channels_room = ~channels_held_q;
   wire wants = (state_q == Tile & tile_room) | (state_q == Taps & taps_room) | (state_q == Channels & channels_room);
@@ -77,9 +83,9 @@ module tensor_loader #(
   assign channel_valid_o  = took & (state_q == Channels);
   assign channel_o        = data_i;
 
-  wire tile_end     = took & (state_q == Tile) & (word_q == 8'(TILE_WORDS - 1));
+  wire tile_end     = took & (state_q == Tile) & (word_q == (bfloat ? 8'(TILE_WORDS / 2 - 1) : 8'(TILE_WORDS - 1)));
   wire taps_end     = took & (state_q == Taps) & (word_q == 8'(TAP_WORDS - 1));
-  wire channels_end = took & (state_q == Channels) & (word_q == 8'(LANES - 1));
+  wire channels_end = took & (state_q == Channels) & (word_q == (bfloat ? 8'(LANES / 2 - 1) : 8'(LANES - 1)));
   wire row_end      = row_word_q == 8'(ROW_WORDS - 1);
   wire kx_end       = kx_q == kernel_cols - 8'd1;
   wire ky_end       = ky_q == kernel_rows - 8'd1;
@@ -91,18 +97,18 @@ module tensor_loader #(
     bad = 1'b0;
     for (int i = 0; i < 8; i++) bad = bad | (data_i[8*i+:8] == 8'h80);
   end
-  assign bad_weight_o = took & bad & (state_q != Channels);
+  assign bad_weight_o = took & bad & (state_q != Channels) & ~bfloat;
 
   wire unused = &{1'b0, command_i};
   state_e first_state;
-  assign first_state = opcode == tensor_pkg::CONVOLVE ? Tile : opcode == tensor_pkg::DEPTHWISE ? Taps : Channels;
+  assign first_state = bfloat ? Channels : opcode == tensor_pkg::CONVOLVE ? Tile : opcode == tensor_pkg::DEPTHWISE ? Taps : Channels;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       Idle:     if (start_i) state_d = first_state;
-      Tile:     if (tile_end && block_tiles_end) state_d = Channels;
+      Tile:     if (tile_end && block_tiles_end) state_d = !bfloat ? Channels : block_q == blocks ? Idle : Next;
       Taps:     if (taps_end) state_d = Channels;
-      Channels: if (channels_end) state_d = block_q == blocks - 16'd1 ? Idle : Next;
+      Channels: if (channels_end) state_d = bfloat ? Tile : block_q == blocks - 16'd1 ? Idle : Next;
       Next:     state_d = first_state;
       default:  state_d = Idle;
     endcase
@@ -112,7 +118,7 @@ module tensor_loader #(
   always_ff @(posedge clk_i) begin
     if (took && state_q == Tile) begin
       for (int i = 0; i < 4; i++) begin
-        row_q[8*LANES-64+16*i+:16] <= {data_i[16*i+8+:8] - 8'(data_i[16*i+7]), data_i[16*i+:8]};
+        row_q[8*LANES-64+16*i+:16] <= {data_i[16*i+8+:8] - {7'd0, data_i[16*i+7] & ~bfloat}, data_i[16*i+:8]};
       end
     end
     if (took && state_q == Taps) taps_q <= {data_i, taps_q[72*LANES-1:64]};
@@ -158,8 +164,8 @@ module tensor_loader #(
     end else begin
       state_q     <= state_d;
       row_valid_q <= took & (state_q == Tile) & row_end;
-      if (tile_take_i) gap_q <= 2'(GAP);
-      else if (gap_q != 2'd0) gap_q <= gap_q - 2'd1;
+      if (tile_take_i) gap_q <= bfloat ? GAP_BITS'(BFLOAT_GAP) : GAP_BITS'(GAP);
+      else if (gap_q != '0) gap_q <= gap_q - 1'b1;
       // A command begins when the one before has left the datapath: what an aborted one left behind is forgotten.
       tile_waits_q    <= ~start_i & (tile_end | (tile_waits_q & ~tile_take_i));
       taps_wait_q     <= ~start_i & (taps_end | (taps_wait_q & ~taps_take_i));

@@ -1,8 +1,9 @@
 // The output stage: a vector of sums a cycle becomes a vector of int8 in the activation memory. Channel words wait here for the
-// block that uses them; residuals wait in a buffer for their sums.
+// block that uses them; residuals wait in a buffer for their sums. Vectors of bfloat16 come ready and get their addresses here.
 module tensor_output #(
   parameter int LANES       = 16,
   parameter int ACTIVATIONS = 16384,
+  parameter int BFLOAT16    = 0,
   parameter int AW          = $clog2(ACTIVATIONS)
 ) (
   input  logic                clk_i,
@@ -21,6 +22,15 @@ module tensor_output #(
   input  logic                valid_i,
   input  logic                first_i,           // of a block
   input  logic [32*LANES-1:0] sums_i,
+
+  output logic [16*LANES-1:0] bfloat_biases_o,   // of the channel words that wait
+  input  logic                bfloat_taken_i,
+  input  logic                bfloat_valid_i,    // never together with a result of int8
+  input  logic                bfloat_first_i,    // of a block
+  input  logic                bfloat_second_i,   // of two vectors: the other one has a block of its own
+  input  logic                bfloat_last_i,     // of the vectors of a pixel
+  input  logic [8*LANES-1:0]  bfloat_data_i,
+  output logic                written_o,         // a pixel is complete
 
   output logic                write_valid_o,
   output logic [AW-1:0]       write_address_o,
@@ -47,7 +57,7 @@ module tensor_output #(
       first_q <= first[RESULT-1:0];
     end
   end
-  assign channels_taken_o = first[6];
+  assign channels_taken_o = first[6] | bfloat_taken_i;
 
   // Three times the multipliers of a residual, which all lanes share.
   logic signed [16:0] own, residual_factor;
@@ -76,6 +86,7 @@ module tensor_output #(
   end
   wire unused = &{1'b0, command_i, residual_ready, residual_waits, channel_i};
 
+  logic [8*LANES-1:0] data;
   for (genvar i = 0; i < LANES; i++) begin : gen_lane
     logic [52:0] waiting_q, next;
     if (i == LANES - 1) begin : gen_enter
@@ -92,18 +103,28 @@ module tensor_output #(
       .sum_low_i(command_i[432+:8]), .sum_high_i(command_i[440+:8]),
       .own_multiplier_i(own), .own_multiplier3_i(own3_q),
       .residual_multiplier_i(residual_factor), .residual_multiplier3_i(residual3_q),
-      .residual_i(residual[8*i+:8]), .result_o(write_data_o[8*i+:8])
+      .residual_i(residual[8*i+:8]), .result_o(data[8*i+:8])
     );
+    // LANES / 2 channel words enter at the last lane.
+    if (i >= LANES / 2) begin : gen_bias
+      assign bfloat_biases_o[32*(i-LANES/2)+:32] = waiting_q[31:0];
+    end
   end
 
   logic [W-1:0] block_q, next_q;
-  wire  [W-1:0] present = first[RESULT] ? block_q : next_q;
-  assign write_valid_o   = valid[RESULT];
-  assign write_address_o = present[AW-1:0];
-  assign bad_address_o   = write_valid_o & (present[W-1:AW] != '0);
+  wire          begins  = first[RESULT] | bfloat_first_i;
+  wire  [W-1:0] present = begins ? block_q : next_q;
+  // A second vector goes one plane further, and the block behind such vectors two.
+  wire  [W-1:0] placed  = bfloat_second_i ? present + plane : present;
+  wire  [W-1:0] planes  = BFLOAT16 != 0 && command_i[20] ? plane << 1 : plane;
+  assign write_valid_o   = valid[RESULT] | bfloat_valid_i;
+  assign write_address_o = placed[AW-1:0];
+  assign write_data_o    = bfloat_valid_i ? bfloat_data_i : data;
+  assign written_o       = valid[RESULT] | bfloat_last_i;
+  assign bad_address_o   = write_valid_o & (placed[W-1:AW] != '0);
   always_ff @(posedge clk_i) begin
     if (start_i) block_q <= address;
-    else if (first[RESULT]) block_q <= block_q + plane;
-    if (valid[RESULT]) next_q <= present + W'(1);
+    else if (begins) block_q <= block_q + planes;
+    if (write_valid_o) next_q <= present + W'(written_o);
   end
 endmodule

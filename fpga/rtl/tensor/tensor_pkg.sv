@@ -11,6 +11,9 @@ package tensor_pkg;
   localparam logic [7:0] SUM_POOL   = 8'd6;
   localparam logic [7:0] KEEP       = 8'd7;
 
+  localparam logic [7:0] INT8       = 8'd0;
+  localparam logic [7:0] BFLOAT16   = 8'd1;
+
   localparam logic [2:0] OK            = 3'd0;
   localparam logic [2:0] BAD_FIELD     = 3'd1;
   localparam logic [2:0] BAD_ADDRESS   = 3'd2;

@@ -6,7 +6,8 @@ module tensor_unit #(
   parameter int PIXELS      = 1024,
   parameter int LINE        = 512,
   parameter int KEPT        = 8192,   // words of weights that stay
-  parameter int FAMILY      = 1       // 1: DSP48E1, 2: DSP48E2
+  parameter int FAMILY      = 1,      // 1: DSP48E1, 2: DSP48E2
+  parameter int BFLOAT16    = 0       // 1: CONVOLVE has bfloat16, too
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -53,7 +54,8 @@ module tensor_unit #(
   logic         loading, addressing, transferring, loader_ended, bad_weight, bad_read, bad_write;
   wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
   wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
-  wire [7:0]    pad_value = command[384+:8];
+  wire          bfloat    = BFLOAT16 != 0 && command[8];
+  wire [15:0]   pad_value = {bfloat ? command[392+:8] : command[384+:8], command[384+:8]};
   wire          kept      = command[19];
 
   // Places that are read, and the vectors that come from there three cycles later.
@@ -62,7 +64,7 @@ module tensor_unit #(
   logic [PW-1:0] place_pixel;
   logic [11:0]   place_column;
 
-  logic          put_valid, result_valid;
+  logic          put_valid, result_valid, result_written;
   logic [AW-1:0] put_address, get_address, result_address;
   logic [VW-1:0] put_data, memory_data, result_data;
 
@@ -72,11 +74,11 @@ module tensor_unit #(
     .loader_valid_o(loader_valid), .loader_ready_i(loader_ready), .keep_start_o(keep_start), .keep_valid_o(keep_valid),
     .command_o(command), .check_i(check), .compute_start_o(compute_start), .transfer_start_o(transfer_start),
     .abort_o(abort), .computing_i(loading | addressing), .transferring_i(transferring), .issued_i(yields),
-    .written_i(result_valid), .bad_address_i(bad_read | bad_write | (loader_ended & kept)),
+    .written_i(result_written), .bad_address_i(bad_read | bad_write | (loader_ended & kept)),
     .bad_weight_i(bad_weight), .ended_i(loader_ended & ~kept)
   );
 
-  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT)) fields (
+  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16)) fields (
     .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
   );
 
@@ -101,7 +103,7 @@ module tensor_unit #(
     .ready_i(loader_ready & kept), .last_o(kept_last)
   );
 
-  tensor_loader #(.LANES(LANES)) loader (
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16)) loader (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
     .ended_o(loader_ended), .bad_weight_o(bad_weight),
     .data_i(kept ? kept_data : program_data_i), .valid_i(kept ? kept_valid : loader_valid), .last_i(kept ? kept_last : last),
@@ -112,7 +114,7 @@ module tensor_unit #(
     .channels_claim_i(channels_claim), .channels_taken_i(channels_taken)
   );
 
-  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS)) addresses (
+  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .BFLOAT16(BFLOAT16)) addresses (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(addressing),
     .bad_address_o(bad_read),
     .tile_ready_i(tile_ready), .tile_take_o(tile_take), .taps_ready_i(taps_ready), .taps_take_o(taps_take),
@@ -146,7 +148,7 @@ module tensor_unit #(
   delay #(.CYCLES(3)) late_yields (.clk_i, .rst_ni, .bit_i(yields), .bit_o(vector_yields));
   delay #(.CYCLES(3)) late_residual (.clk_i, .rst_ni, .bit_i(residual), .bit_o(residual_valid));
   always_ff @(posedge clk_i) begin
-    vector_q      <= outside_late ? {LANES{pad_value}} : memory_data;
+    vector_q      <= outside_late ? {(LANES / 2) {pad_value}} : memory_data;
     residual_q    <= memory_data;
     vector_column <= next_column;
   end
@@ -161,7 +163,7 @@ module tensor_unit #(
     .shift_i(row_valid), .weights_i(row), .sums_o(products)
   );
   delay #(.CYCLES(MATRIX)) dense_valid_delay (
-    .clk_i, .rst_ni, .bit_i(vector_valid & convolve), .bit_o(dense_valid)
+    .clk_i, .rst_ni, .bit_i(vector_valid & convolve & ~bfloat), .bit_o(dense_valid)
   );
   delay_line #(.WIDTH(PW), .DEPTH(MATRIX - 1)) dense_pixel_delay (
     .clk_i, .en_i(1'b1), .data_i(vector_pixel), .data_o(dense_next_pixel)
@@ -177,8 +179,30 @@ module tensor_unit #(
   end
   tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW)) accumulator (
     .clk_i, .read_pixel_i(dense_next_pixel), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
-    .pixel_i(dense_pixel), .sums_i(products), .sums_o(dense_sums)
+    .pixel_i(dense_pixel), .sums_i(products), .sums_o(dense_sums),
+    .bfloat_i(bfloat), .bfloat_read_pixel_i(bfloat_read_pixel), .bfloat_stored_o(bfloat_stored),
+    .bfloat_write_i(bfloat_write), .bfloat_pixel_i(bfloat_pixel), .bfloat_sums_i(bfloat_sums)
   );
+
+  // Dense in bfloat16.
+  logic [PW-1:0]       bfloat_read_pixel, bfloat_pixel;
+  logic [16*LANES-1:0] bfloat_biases, bfloat_stored, bfloat_sums;
+  logic [VW-1:0]       bfloat_data;
+  logic                bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last;
+  if (BFLOAT16 != 0) begin : gen_bfloat
+    tensor_bfloat #(.LANES(LANES), .PIXELS(PIXELS), .FAMILY(FAMILY)) dense (
+      .clk_i, .rst_ni, .command_i(command), .valid_i(vector_valid & bfloat), .first_i(vector_first),
+      .begins_i(vector_begins), .yields_i(vector_yields), .first_output_i(vector_first_output), .pixel_i(vector_pixel),
+      .vector_i(vector_q), .shift_i(row_valid), .weights_i(row), .biases_i(bfloat_biases), .biases_taken_o(bfloat_taken),
+      .read_pixel_o(bfloat_read_pixel), .stored_i(bfloat_stored), .write_o(bfloat_write), .pixel_o(bfloat_pixel),
+      .sums_o(bfloat_sums), .valid_o(bfloat_valid), .first_o(bfloat_first), .second_o(bfloat_second),
+      .last_o(bfloat_last), .data_o(bfloat_data)
+    );
+  end else begin : gen_no_bfloat
+    assign {bfloat_read_pixel, bfloat_pixel, bfloat_sums, bfloat_data} = '0;
+    assign {bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last} = '0;
+    wire unused_bfloat = &{1'b0, bfloat_biases, bfloat_stored};
+  end
 
   // Depthwise.
   logic [20*LANES-1:0] depthwise_sums;
@@ -214,11 +238,14 @@ module tensor_unit #(
     sums_first_q <= convolve ? dense_out_first : depthwise ? depthwise_first : pool_first;
   end
 
-  tensor_output #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS)) results (
+  tensor_output #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .BFLOAT16(BFLOAT16)) results (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .bad_address_o(bad_write),
     .channel_valid_i(channel_valid), .channel_i(channel), .channels_taken_o(channels_taken),
     .residual_valid_i(residual_valid), .residual_i(residual_q),
     .valid_i(sums_valid_q), .first_i(sums_first_q), .sums_i(sums_q),
+    .bfloat_biases_o(bfloat_biases), .bfloat_taken_i(bfloat_taken), .bfloat_valid_i(bfloat_valid),
+    .bfloat_first_i(bfloat_first), .bfloat_second_i(bfloat_second), .bfloat_last_i(bfloat_last),
+    .bfloat_data_i(bfloat_data), .written_o(result_written),
     .write_valid_o(result_valid), .write_address_o(result_address), .write_data_o(result_data)
   );
 endmodule

@@ -25,6 +25,8 @@ void ExpectRandomProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) 
   std::uint64_t& strided = coverage.Point("strides", programs);
   std::uint64_t& timed = coverage.Point("programs on a bus without pauses", timed_bursts ? 1 : 0);
   std::uint64_t& kept = coverage.Point("words kept", 100);
+  std::uint64_t& bfloat = coverage.Point("convolutions in bfloat16", size.bfloat16 ? programs : 0);
+  std::uint64_t& float32 = coverage.Point("results of float32", size.bfloat16 ? programs / 3 : 0);
   std::uint64_t& compared =
       coverage.Point("words compared", programs * size.activations * size.vector_words());
   for (std::uint64_t i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
@@ -50,8 +52,42 @@ void ExpectRandomProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) 
     convolve += program.counts.convolve, depthwise += program.counts.depthwise, pools += program.counts.pool;
     residuals += program.counts.residual, in_place += program.counts.in_place;
     padded += program.counts.padded, strided += program.counts.strided;
+    bfloat += program.counts.bfloat, float32 += program.counts.float32;
   }
   compared = bench.compared;
+}
+
+// Chains of convolutions in bfloat16 alone, whose results are mostly finite.
+template <class Top>
+void ExpectBfloatProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) {
+  const TensorUnitSize size = bench.golden.size();
+  const bool timed_bursts = size.lanes > 8;
+  Coverage coverage;
+  std::uint64_t& finite = coverage.Point("results that are finite and not 0", 100 * programs);
+  std::uint64_t& zero = coverage.Point("results of 0", programs);
+  std::uint64_t& infinite = coverage.Point("infinite results", programs);
+  std::uint64_t& nan = coverage.Point("results that are NaN", programs);
+  std::uint64_t& float32 = coverage.Point("results of float32", programs / 4);
+  for (std::uint64_t i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
+    RandomTensorProgram program(size, 5000 + i);
+    const std::vector<std::uint64_t> input = program.BfloatInput();
+    bench.kernel.memory_port().set_timing(
+        {.latency_clocks = 8, .stall = 0.25 * static_cast<double>(i % 3), .seed = 5});
+    const TensorRun run = bench.Compare(program.MakeBfloat(3), input, input.size());
+    EXPECT_EQ(run.status, TensorStatus::kOk) << "program " << i;
+    if (i % 3 == 0 && timed_bursts) {
+      const auto cycles = static_cast<double>(bench.golden_run.cycles);
+      EXPECT_NEAR(static_cast<double>(run.cycles), cycles, 0.02 * cycles + 25 * 6) << "program " << i;
+    }
+    for (std::size_t word = 0; word < input.size(); ++word) {
+      if (bench.memory.output[word] == input[word]) continue;
+      for (const int shift : {0, 16, 32, 48}) {
+        const auto size_of = static_cast<std::uint16_t>(bench.memory.output[word] >> shift & 0x7fff);
+        ++(size_of == 0 ? zero : size_of < 0x7f80 ? finite : size_of == 0x7f80 ? infinite : nan);
+      }
+    }
+    float32 += program.counts.float32;
+  }
 }
 
 }  // namespace tributary::fpga

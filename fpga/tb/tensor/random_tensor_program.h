@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "fpga/model/tensor_layout.h"
+#include "fpga/tb/tensor/random_bfloats.h"
 
 namespace tributary::fpga {
 
@@ -17,6 +19,7 @@ class RandomTensorProgram {
  public:
   struct Counts {
     std::uint64_t convolve = 0, depthwise = 0, pool = 0, residual = 0, padded = 0, strided = 0, in_place = 0;
+    std::uint64_t bfloat = 0, float32 = 0;
   };
 
   RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
@@ -27,6 +30,10 @@ class RandomTensorProgram {
     const auto flips = static_cast<std::uint16_t>(Below(2));
     if (load) program_.Load(0, 0, size_.activations, flips);
     for (int i = 0; i < commands; ++i) {
+      if (size_.bfloat16 && Below(3) == 0) {
+        ConvolveBfloat();
+        continue;
+      }
       switch (Below(4)) {
         case 0:
         case 1:
@@ -43,6 +50,23 @@ class RandomTensorProgram {
     program_.Store(0, 0, size_.activations, flips);
     program_.End();
     return program_.words();
+  }
+
+  // The same with CONVOLVE in bfloat16 only, on an input of numbers whose sums are often finite.
+  std::vector<std::uint64_t> MakeBfloat(int commands) {
+    program_.Load(0, 0, size_.activations);
+    for (int i = 0; i < commands; ++i) ConvolveBfloat();
+    program_.Store(0, 0, size_.activations);
+    program_.End();
+    return program_.words();
+  }
+  std::vector<std::uint64_t> BfloatInput() {
+    numbers_.Choose(random_);
+    std::vector<std::uint64_t> words(std::size_t{size_.activations} * size_.vector_words());
+    for (std::uint64_t& word : words) {
+      for (int i = 0; i < 4; ++i) word = word << 16 | numbers_.Next(random_);
+    }
+    return words;
   }
 
   std::vector<std::uint64_t> Input() {
@@ -112,6 +136,35 @@ class RandomTensorProgram {
       EXPECT_TRUE(SetTensorSum(factor(random_), factor(random_), output).ok());
     }
     command.pad_value = Int8();
+  }
+
+  // A quarter has half as many channels of bfloat16 as of int8, and results of float32 take twice its blocks.
+  void ConvolveBfloat() {
+    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
+    const std::uint32_t blocks = TensorBfloatBlocks(outputs, size_);
+    const bool float32 = Below(3) == 0;
+    TensorCommand command;
+    Shape(command, Quarters(), TensorBfloatBlocks(inputs, size_), float32 ? 2 * blocks : blocks, size_.pixels,
+          3, 20);
+    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
+    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
+    if (float32) command.flags |= kTensorFloat32;
+    if (Below(3) == 0) numbers_.Choose(random_);
+    TensorBfloatOutput output;
+    if (Below(2) == 0) output.pad = numbers_.Next(random_);
+    if (Below(2) == 0) output.low = numbers_.Next(random_);
+    if (Below(2) == 0) output.high = numbers_.Next(random_);
+    SetBfloatOutput(output, command);
+    std::vector<std::uint16_t> weights(std::size_t{command.kernel_height} * command.kernel_width * inputs *
+                                       outputs);
+    for (std::uint16_t& weight : weights) weight = numbers_.Next(random_);
+    std::vector<float> biases(outputs);
+    for (float& bias : biases) {
+      bias = std::bit_cast<float>(std::uint32_t{numbers_.Next(random_)} << 16 | Below(1 << 16));
+    }
+    EXPECT_TRUE(program_.ConvolveBfloat(command, outputs, inputs, weights, biases).ok());
+    ++counts.bfloat;
+    counts.float32 += float32;
   }
 
   // Sizes with which the output of `blocks` blocks fits a quarter and `pixels`.
@@ -184,6 +237,7 @@ class RandomTensorProgram {
   TensorUnitSize size_;
   std::uint32_t quarter_;
   std::mt19937_64 random_;
+  RandomBfloats numbers_;
   TensorProgramBuilder program_;
 };
 

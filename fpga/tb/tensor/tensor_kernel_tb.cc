@@ -21,6 +21,21 @@ class TensorKernelTest : public testing::Test {
 
 TEST_F(TensorKernelTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 5); }
 
+TEST_F(TensorKernelTest, RefusesBfloat16) {
+  TensorProgramBuilder program(kSize);
+  const TensorCommand command = {.input_height = 1,
+                                 .input_width = 1,
+                                 .output_height = 1,
+                                 .output_width = 1,
+                                 .kernel_height = 1,
+                                 .kernel_width = 1,
+                                 .stride_y = 1,
+                                 .stride_x = 1};
+  ASSERT_TRUE(program.ConvolveBfloat(command, 1, 1, std::vector<std::uint16_t>(1), {{0.0f}}).ok());
+  program.End();
+  EXPECT_EQ(bench_.Compare(program.words(), {}, 0).status, TensorStatus::kBadField);
+}
+
 TEST_F(TensorKernelTest, NetworksAlternateAndTakeTheCyclesOfTheirShapes) {
   std::mt19937_64 random(7);
   const TensorNetwork networks[] = {ResNet20(kSize, 1), MobileNetV2(kSize, 2)};

@@ -1,4 +1,4 @@
-// A tensor kernel with 8 lanes, small memories and bursts of AXI3. The same instance is simulated and synthesised.
+// A tensor kernel with 8 lanes, bfloat16, small memories and bursts of AXI3.
 module tensor_small #(
   parameter int MAX_BURST   = 16,
   parameter int LANES       = 8,
@@ -6,7 +6,8 @@ module tensor_small #(
   parameter int PIXELS      = 64,
   parameter int LINE        = 32,
   parameter int KEPT        = 256,
-  parameter int FAMILY      = 1
+  parameter int FAMILY      = 1,
+  parameter int BFLOAT16    = 1
 ) (
 `include "kernel_ports.svh"
 );

@@ -13,7 +13,8 @@
 namespace tributary::fpga {
 namespace {
 
-constexpr TensorUnitSize kSize = {.lanes = 8, .activations = 1024, .pixels = 64, .line = 32, .kept = 256};
+constexpr TensorUnitSize kSize = {
+    .lanes = 8, .activations = 1024, .pixels = 64, .line = 32, .kept = 256, .bfloat16 = true};
 
 class TensorSmallTest : public testing::Test {
  protected:
@@ -28,6 +29,8 @@ class TensorSmallTest : public testing::Test {
 };
 
 TEST_F(TensorSmallTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 60); }
 
 TEST_F(TensorSmallTest, EndsBadProgramsAtTheirCommandAndGoesOn) {
   Coverage coverage;

@@ -7,8 +7,9 @@ namespace tributary::fpga {
 namespace {
 
 TEST(TensorWideTest, MatchesTheGoldenModelUnderRandomPrograms) {
-  TensorBench<Vtensor_wide> bench({.lanes = 32, .activations = 4096});
+  TensorBench<Vtensor_wide> bench({.lanes = 32, .activations = 4096, .bfloat16 = true});
   ExpectRandomProgramsMatch(bench, 8);
+  ExpectBfloatProgramsMatch(bench, 8);
 }
 
 }  // namespace
