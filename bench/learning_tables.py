@@ -121,7 +121,7 @@ a cycle, as the loopback kernel reaches them, and not the host's call.
 ## Learning: an encoder
 
 The convolutions of a forward pass of the quantised encoder for 28 × 28 pixels with 16, 32 and 64 channels, one image, as [a board computes them](federated-runs.md#on-a-board): programs with weights that change in every step, three results out. Gradients
-are the processor's: the unit has no bfloat16.
+are the processor's.
 
 {stages}
 

@@ -258,11 +258,11 @@ PAGE = """# Figures of the tensor unit
 Three networks have the shapes of those in [[DTPU]](references.md), whose tables 5.1 and 5.2 are empty: two convolutions with pools and a product for images of MNIST, ResNet-20 for CIFAR-10, and MobileNetV2 for the same
 images of 32 × 32. Their weights are random, with fitting batch norms: times and cycles do not depend on that, errors do. [DTPU]'s row "image classification" names no network, so it is not here.
 
-The unit has int8 only. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
+All figures are for int8; [bfloat16](fpga/tensor.md#bfloat16) is for training. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
 
 ## Area
 
-Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)); "not run" was not counted. Other precisions are not built.
+Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)); "not run" was not counted. None has bfloat16.
 
 {area}
 
@@ -288,7 +288,7 @@ and no board was there to measure: that column stays empty. The unit's column ha
 ## Precision
 
 Relative error of the logits, |found − exact| / |exact| over {examples} images that did not calibrate, and in brackets the share of images with the same class (table 5.2 of [DTPU]). "Exact" is the float graph in double precision.
-"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly: the unit has no such precision yet, so these rows say what it could give at best. int16 and int32 have one scale for a tensor, with room for
+"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly, so these rows say what a unit with that precision gives at best. int16 and int32 have one scale for a tensor, with room for
 twice the largest value of the calibration, and one for each channel of the weights. Random weights amplify small errors; trained networks are in [graphs](graphs.md#from-floats-to-integers).
 
 {precision}

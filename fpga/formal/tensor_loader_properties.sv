@@ -1,6 +1,9 @@
 // The weights of the matrix: a tile that waits is whole, nothing moves behind it before it was taken and has reached the last row
-// of the matrix, and it is offered once. Whatever the program, the stream and the aborts.
-module tensor_loader_properties (
+// of the matrix, and it is offered once. Whatever the program, the stream and the aborts. In bfloat16 tiles are taken at least
+// nine cycles apart, so that the accumulators have stored their sums.
+module tensor_loader_properties #(
+  parameter int BFLOAT16 = 0
+) (
   input logic         clk_i,
   input logic         rst_ni,
   input logic         start_i,
@@ -19,7 +22,9 @@ module tensor_loader_properties (
   logic        busy, ended, bad_weight, ready, row_valid, tile_ready, taps_ready, channel_valid, channels_ready;
   logic [63:0] row, channel;
   logic [575:0] taps;
-  tensor_loader #(.LANES(LANES)) dut (
+  wire       bfloat = BFLOAT16 != 0 && command[8];
+  wire [3:0] all    = bfloat ? 4'(LANES / 2) : 4'(LANES);  // rows of a tile, and channel words of a block
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16)) dut (
     .clk_i, .rst_ni, .command_i(command), .start_i, .abort_i, .busy_o(busy), .ended_o(ended), .bad_weight_o(bad_weight),
     .data_i, .valid_i, .last_i, .ready_o(ready), .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready),
     .tile_take_i, .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i, .taps_done_i, .channel_valid_o(channel_valid),
@@ -29,12 +34,12 @@ module tensor_loader_properties (
   (* observe = "dut.word_q" *) wire [7:0] word;
   (* observe = "dut.row_word_q" *) wire [7:0] row_word;
   (* observe = "dut.state_q" *) wire [2:0] state;
-  (* observe = "dut.gap_q" *) wire [1:0] gap;
+  (* observe = "dut.gap_q" *) wire [BFLOAT16 != 0 ? 2 : 1:0] gap;
   (* observe = "dut.channels_held_q" *) wire channels_held;
 
   logic       past_q = 1'b0, began_q = 1'b0;
   logic [3:0] rows_q = '0;          // since the last tile was taken or the command began
-  logic [2:0] since_q = 3'd7;       // cycles since a tile was taken, 7 and more
+  logic [3:0] since_q = 4'd15;      // cycles since a tile was taken, 15 and more
   logic [3:0] channels_q = '0;      // channel words since the block before took its own
 
   wire [3:0] rows = rows_q + 4'(row_valid);
@@ -48,11 +53,13 @@ module tensor_loader_properties (
     // A block takes its channel words after it has claimed them.
     if (!channels_held || channels_ready) assume (!channels_taken_i);
     // The control starts a command when the one before has left the datapath.
-    if (since_q != 3'd7) assume (!start_i);
+    if (since_q < 4'd7) assume (!start_i);
+    // The check of the fields refuses others.
+    if (bfloat) assume (command[7:0] == tensor_pkg::CONVOLVE);
 
     if (!rst_ni) begin
       rows_q     <= '0;
-      since_q    <= 3'd7;
+      since_q    <= 4'd15;
       began_q    <= 1'b0;
       channels_q <= '0;
     end else begin
@@ -60,32 +67,36 @@ module tensor_loader_properties (
       if (start_i || tile_take_i) rows_q <= '0;
       else rows_q <= rows;
       if (tile_take_i) since_q <= '0;
-      else if (since_q != 3'd7) since_q <= since_q + 3'd1;
+      else if (since_q != 4'd15) since_q <= since_q + 4'd1;
       if (start_i || channels_taken_i) channels_q <= '0;
       else if (channel_valid) channels_q <= channels_q + 4'd1;
     end
 
     if (rst_ni) begin
       assert (row_word == '0 || !began_q);
-      if (tile_ready) assert (rows == 4'(LANES));
-      if (!tile_ready && began_q && !start_i) assert (rows < 4'(LANES));
+      if (tile_ready) assert (rows == all);
+      if (!tile_ready && began_q && !start_i) assert (rows < all);
       // The exchange of weights has passed the last row of the first column four cycles after the tile was taken; a row needs
       // one cycle less to get there than a vector.
-      if (row_valid) assert (since_q >= 3'd3);
-      if (gap != '0) assert ({1'b0, gap} == 3'd2 - since_q);
-      if (since_q == '0) assert (gap == 2'd2);
-      if (since_q == 3'd1) assert (gap == 2'd1);
+      if (row_valid) assert (since_q >= 4'd3);
+      if (gap != '0) assert (since_q < 4'd4 && 4'(gap) == (bfloat ? 4'd4 : 4'd2) - since_q);
+      if (since_q == '0) assert (gap == (bfloat ? 4 : 2));
+      if (since_q == 4'd1) assert (gap == (bfloat ? 3 : 1));
+      if (bfloat && since_q < 4'd4) assert (4'(gap) == 4'd4 - since_q);
+      // Each row takes a cycle, from the end of the gap on.
+      if (bfloat && rows != '0 && since_q != 4'd15) assert ({1'b0, rows} + 5'd4 <= {1'b0, since_q});
+      if (bfloat && tile_ready) assert (since_q >= 4'd8);
       // The words of a tile or of channels that have come are those counted.
       if (began_q && state == 3'd1) assert (tile_ready ? word == '0 : word == {4'd0, rows});
       if (began_q && state != 3'd1 && state != 3'd0 && !tile_ready) assert (rows == '0);
       if (began_q && state == 3'd3) assert (channels_held ? word == '0 : word == {4'd0, channels_q});
       if (channels_ready) assert (channels_held);
-      if (channels_held) assert (channels_q == 4'(LANES));
+      if (channels_held) assert (channels_q == all);
       if (!channels_held && began_q && state != 3'd3 && state != 3'd0) assert (channels_q == '0);
-      if (channel_valid) assert (!channels_held && channels_q < 4'(LANES));
+      if (channel_valid) assert (!channels_held && channels_q < all);
       assert (state <= 3'd4);
       if (!began_q) assert (state == 3'd0 && !tile_ready && !channels_held && !channels_ready);
-      if (began_q && !channels_held && state == 3'd3) assert (channels_q < 4'(LANES));
+      if (began_q && !channels_held && state == 3'd3) assert (channels_q < all);
     end
     cover (rst_ni && tile_take_i && channels_ready && began_q);
   end

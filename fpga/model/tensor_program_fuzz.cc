@@ -1,6 +1,6 @@
-// Any words as a program of the tensor unit: a byte for the number of lanes, two for the buffers, then the
-// words. What is decoded encodes to the same words; a run ends where the check says; weights that stay change
-// no result.
+// Any words as a program of the tensor unit: a byte for the number of lanes and for bfloat16, two for the
+// buffers, then the words. What is decoded encodes to the same words; a run ends where the check says;
+// weights that stay change no result.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,12 @@ using Words = std::vector<std::uint64_t>;
 
 // Small memories: short programs already meet their ends.
 TensorUnitSize SizeOf(std::uint8_t byte) {
-  return {.lanes = 8u << byte % 3, .activations = 1 << 8, .pixels = 64, .line = 32, .kept = 1 << 9};
+  return {.lanes = 8u << byte % 3,
+          .activations = 1 << 8,
+          .pixels = 64,
+          .line = 32,
+          .kept = 1 << 9,
+          .bfloat16 = byte >= 0x80};
 }
 
 // What the golden model computes is at most products of a matrix, or looks of a pool, in each of the unit's

@@ -5,7 +5,8 @@ import struct
 from seed_bytes import fill
 
 END, LOAD, STORE, CONVOLVE, DEPTHWISE, MAX_POOL, SUM_POOL, KEEP = range(8)
-RESIDUAL, KEPT = 4, 8
+RESIDUAL, KEPT, FLOAT32 = 4, 8, 16
+BFLOAT16 = 1
 LANES = 8
 CHANNELS = struct.pack("<IHH", 7, 1 << 14, 3) * LANES
 
@@ -32,7 +33,7 @@ def layer(opcode, side=6, kernel=3, blocks=1, **fields):
 
 
 def program(*parts, lanes=0):
-    """`lanes`: 0 is 8, 1 is 16, 2 is 32. Both buffers have 255 words."""
+    """`lanes`: 0 is 8, 1 is 16, 2 is 32; 129 is 8 with bfloat16. Both buffers have 255 words."""
     return bytes([lanes, 255, 255]) + b"".join(parts)
 
 
@@ -40,6 +41,7 @@ def tensor_programs():
     load, store, end = command(LOAD, input_plane=36), command(STORE, input_address=100, input_plane=36), command(END)
     weights = bytes(i % 255 for i in range(9 * LANES * LANES)).replace(b"\x80", b"\x7f")
     taps = weights[:9 * LANES]
+    biases = struct.pack("<Q", 0x3f800000) * (LANES // 2)
     keep = command(KEEP, input_plane=9 + LANES)
     return {
         "convolve": program(load, layer(CONVOLVE), weights, CHANNELS, store, end),
@@ -48,6 +50,9 @@ def tensor_programs():
                                    weights[:128], CHANNELS, store, end),
         "convolve_bad_weight": program(load, layer(CONVOLVE), b"\x80" * len(weights), CHANNELS, store, end),
         "convolve_16_lanes": program(load, layer(CONVOLVE, kernel=1, origin_y=0, origin_x=0), weights[:256], CHANNELS * 2, store, end, lanes=1),
+        "bfloat": program(load, layer(CONVOLVE, precision=BFLOAT16, low=0, high=0), biases, weights[:9 * 32], store, end, lanes=129),
+        "bfloat_float32": program(load, layer(CONVOLVE, precision=BFLOAT16, flags=FLOAT32, kernel=1, origin_y=0, origin_x=0), biases,
+                                  weights[:32], store, end, lanes=129),
         "two_layers": program(load, layer(DEPTHWISE), taps, CHANNELS, layer(DEPTHWISE, input_address=100, output_address=150), taps[::-1],
                               CHANNELS, store, end),
         "depthwise": program(load, layer(DEPTHWISE), taps, CHANNELS, store, end),

@@ -14,6 +14,7 @@ Exit status: 0 if at least 95 % of the mutants that are not equivalent were caug
 import argparse
 import concurrent.futures
 import dataclasses
+import fnmatch
 import os
 import pathlib
 import random
@@ -45,6 +46,15 @@ class Block:
     bench: str
     left_out: tuple = ()  # files whose text the bench does not run, or that a program writes and another test compares
     proofs: dict = dataclasses.field(default_factory=dict)  # of a file: ctest's regular expression
+    folder: str = ""      # of the sources, if it is not the block's name
+    files: str = "*.sv"
+
+    def sources(self, name):
+        """(as the list names it, path) of each file from which mutants are drawn."""
+        folder = self.folder or name
+        for path in sorted((ROOT / "fpga/rtl" / folder).glob(self.files)):
+            if not any(fnmatch.fnmatch(path.name, pattern) for pattern in self.left_out):
+                yield f"{folder}/{path.name}", path
 
 
 BLOCKS = {
@@ -63,8 +73,9 @@ BLOCKS = {
     "modulation": Block("modulation_tb", proofs={
         f"modulation/modulation_{part}.sv": f"formal_modulation_{part}$" for part in ("sequence", "store")}),
     "positioning": Block("positioning_tb", proofs={"positioning/positioning_input.sv": "formal_positioning_input"}),
-    "tensor": Block("tensor_tb", ("tensor_pkg.sv",), {
+    "tensor": Block("tensor_tb", ("tensor_pkg.sv", "tensor_bfloat*.sv"), {
         f"tensor/tensor_{part}.sv": f"formal_tensor_{part}$" for part in ("loader", "read_mux")}),
+    "tensor_bfloat": Block("tensor_tb", folder="tensor", files="tensor_bfloat*.sv"),
 }
 
 
@@ -90,7 +101,7 @@ class Tree:
         package.write_text(PACKAGE)
         # A warning of Verilator does not count as caught: the bench must catch the fault.
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DTRIBUTARY_GRPC=OFF", "-DTRIBUTARY_XRT=OFF", "-DTRIBUTARY_RTL=ON",
-                   f"-DTRIBUTARY_RTL_BLOCKS={name}", f"-DTRIBUTARY_VERILATOR_FLAGS=-Wno-fatal;-Wno-lint;{package}"]
+                   f"-DTRIBUTARY_RTL_BLOCKS={block.folder or name}", f"-DTRIBUTARY_VERILATOR_FLAGS=-Wno-fatal;-Wno-lint;{package}"]
         subprocess.run(["cmake", "-S", folder / "tree", "-B", self.build, "-G", "Ninja", *options], check=True,
                        stdout=subprocess.DEVNULL)
 
@@ -151,9 +162,8 @@ def equivalents(name):
 
 def draw(name, count, seed):
     everything = []
-    for path in sorted((ROOT / "fpga/rtl" / name).glob("*.sv")):
-        if path.name not in BLOCKS[name].left_out:
-            everything += mutants.mutants_of(f"{name}/{path.name}", path.read_text())
+    for file, path in BLOCKS[name].sources(name):
+        everything += mutants.mutants_of(file, path.read_text())
     chooser = random.Random(f"{seed} {name}")
     chosen = chooser.sample(everything, min(count, len(everything)))
     return len(everything), sorted(chosen, key=lambda mutant: (mutant.file, mutant.line, mutant.mutated))

@@ -159,8 +159,9 @@ class RandomTensorProgram {
                                        outputs);
     for (std::uint16_t& weight : weights) weight = numbers_.Next(random_);
     std::vector<float> biases(outputs);
+    const bool biased = Below(3) != 0;
     for (float& bias : biases) {
-      bias = std::bit_cast<float>(std::uint32_t{numbers_.Next(random_)} << 16 | Below(1 << 16));
+      if (biased) bias = std::bit_cast<float>(std::uint32_t{numbers_.Next(random_)} << 16 | Below(1 << 16));
     }
     EXPECT_TRUE(program_.ConvolveBfloat(command, outputs, inputs, weights, biases).ok());
     ++counts.bfloat;

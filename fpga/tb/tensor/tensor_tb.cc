@@ -3,9 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "Vtensor_small.h"
+#include "fpga/model/tensor_bfloat.h"
+#include "fpga/model/tensor_layout.h"
 #include "fpga/tb/common/coverage.h"
 #include "fpga/tb/tensor/random_programs.h"
 #include "gtest/gtest.h"
@@ -28,9 +31,38 @@ class TensorSmallTest : public testing::Test {
   std::mt19937_64 random_{12};
 };
 
-TEST_F(TensorSmallTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 60); }
-
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, KeepsTheLastBitOfTheSmallestSums) {
+  const TensorCommand command = {.input_plane = 1,
+                                 .input_height = 1,
+                                 .input_width = 1,
+                                 .output_height = 1,
+                                 .output_width = 1,
+                                 .kernel_height = 1,
+                                 .kernel_width = 1,
+                                 .stride_y = 1,
+                                 .stride_x = 1,
+                                 .output_address = 1,
+                                 .output_plane = 1};
+  const std::vector<float> numbers = {0x1p-63f, 0x1p-75f, 0.0f, 0.0f};
+  const std::vector<std::uint16_t> weights = Bfloat16sOf(std::vector<float>{0x1p-63f, 0x1p-74f});
+  for (const float bias : {0.0f, -0.0f, 0x1p-130f}) {
+    TensorCommand float32 = command;
+    float32.flags = kTensorFloat32;
+    TensorProgramBuilder program(kSize);
+    program.Load(0, 0, 1);
+    ASSERT_TRUE(program.ConvolveBfloat(float32, 1, 2, weights, {{bias}}).ok());
+    program.Store(1, 0, 1);
+    program.End();
+    const auto input = PackBfloatTensor(Bfloat16sOf(numbers), 4, kSize);
+    EXPECT_EQ(bench_.Compare(program.words(), input, 1).status, TensorStatus::kOk);
+    EXPECT_EQ(UnpackFloatTensor(std::span(bench_.memory.output).first(1), 1, kSize)[0],
+              0x1p-126f + 0x1p-149f);
+  }
+}
+
+TEST_F(TensorSmallTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 60); }
 
 TEST_F(TensorSmallTest, EndsBadProgramsAtTheirCommandAndGoesOn) {
   Coverage coverage;
@@ -167,6 +199,27 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { convolve(c), c.output_width = 13, c.output_height = 5; }, kAddress);
   check([&](C& c) { convolve(c), c.input_blocks = 257; }, kField);
   check([&](C& c) { convolve(c), c.input_blocks = 3, c.input_plane = 505; }, kAddress);
+  const auto bfloat = [&](C& c) { convolve(c), c.precision = TensorPrecision::kBfloat16; };
+  check([&](C& c) { bfloat(c); }, kOk);
+  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(2); }, kField);
+  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(3); }, kField);
+  check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kEnd; }, kField);
+  check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kKeep; }, kField);
+  check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kDepthwise; }, kField);
+  check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kSumPool; }, kField);
+  check([&](C& c) { bfloat(c), c.flags = kTensorResidual; }, kField);
+  check([&](C& c) { bfloat(c), c.flags = 32; }, kField);
+  check([&](C& c) { convolve(c), c.flags = kTensorFloat32; }, kField);
+  check([&](C& c) { bfloat(c), c.flags = kTensorFloat32; }, kOk);
+  check([&](C& c) { bfloat(c), c.output_address = 1008; }, kOk);
+  check([&](C& c) { bfloat(c), c.output_address = 1009; }, kAddress);
+  check([&](C& c) { bfloat(c), c.flags = kTensorFloat32, c.output_address = 992; }, kOk);
+  check([&](C& c) { bfloat(c), c.flags = kTensorFloat32, c.output_address = 993; }, kAddress);
+  check([&](C& c) { bfloat(c), c.flags = kTensorFloat32, c.output_address = 992, c.output_blocks = 2; },
+        kAddress);
+  check([&](C& c) { bfloat(c), c.flags = kTensorKept, c.kept_address = 216; }, kOk);
+  check([&](C& c) { bfloat(c), c.flags = kTensorKept, c.kept_address = 217; }, kAddress);
+  check([&](C& c) { bfloat(c), c.output_width = 13, c.output_height = 5; }, kAddress);
 }
 
 TEST_F(TensorSmallTest, ReportsAFailedBusAndGoesOn) {
