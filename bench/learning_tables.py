@@ -92,16 +92,29 @@ def stages_rows(units):
                percent(unit["products"] / (unit["cycles"] * unit["lanes"] ** 2))]
 
 
+def gradients_rows(units):
+    for unit in units:
+        weights, inputs = unit["gradients"]["weight_cycles"], unit["gradients"]["input_cycles"]
+        cycles = sum(weights) + sum(inputs)
+        yield [unit["lanes"], f"{cycles:,}", *(f"{part:,}" for part in weights + inputs),
+               percent(unit["gradients"]["products"] / (cycles * unit["lanes"] ** 2 / 4))]
+
+
 def section(binaries):
     lines = subprocess.run([binaries / "encoder_stages_bench"], capture_output=True, text=True, check=True).stdout.splitlines()
     *units, processor = map(json.loads, lines)
-    image = alone_cycles() + next(unit["cycles"] for unit in units if unit["lanes"] == LANES)
+    chosen = next(unit for unit in units if unit["lanes"] == LANES)
+    image = alone_cycles() + chosen["cycles"]
+    gradients = sum(chosen["gradients"]["weight_cycles"]) + sum(chosen["gradients"]["input_cycles"])
     return PART.format(
         operations=table(["operation", "[SSL]: Torch on the board", "[SSL]: module", "golden model, this processor", "PyTorch eager, this processor"],
                          learning_rows(binaries)),
         chain=chain_table(), words=LOOPBACK_WORDS_PER_CYCLE, clock=STATED_MHZ, lanes=LANES,
         stages=table(["lanes", "cycles", "of them transfers", "conv 1", "conv 2", "conv 3", "maxima", "used"], stages_rows(units)),
-        image_cycles=round(image), image_us=image / STATED_MHZ, faster=slow_us() * STATED_MHZ / image, processor_us=processor["processor_us"])
+        gradients=table(["lanes", "cycles", "weights 1", "weights 2", "weights 3", "inputs 2", "inputs 3", "used"], gradients_rows(units)),
+        image_cycles=round(image), image_us=image / STATED_MHZ, faster=slow_us() * STATED_MHZ / image, processor_us=processor["processor_us"],
+        step_cycles=round(image + gradients), step_us=(image + gradients) / STATED_MHZ,
+        step_faster=slow_us() * STATED_MHZ / (image + gradients), backward_us=processor["processor_backward_us"])
 
 
 PART = """## Learning: operations on images
@@ -120,13 +133,16 @@ a cycle, as the loopback kernel reaches them, and not the host's call.
 
 ## Learning: an encoder
 
-The convolutions of a forward pass of the quantised encoder for 28 × 28 pixels with 16, 32 and 64 channels, one image, as [a board computes them](federated-runs.md#on-a-board): programs with weights that change in every step, three results out. Gradients
-are the processor's.
+The convolutions of a forward pass of the quantised encoder for 28 × 28 pixels with 16, 32 and 64 channels, one image, as [a board computes them](federated-runs.md#on-a-board): programs with weights that change in every step, three results out.
 
 {stages}
 
+Their gradients for one image of a batch of 32, in [bfloat16 with float32 sums](fpga/tensor.md#bfloat16), transfers included: of the weights of each convolution, and of its inputs but for the first. "Used" is products / (cycles · lanes² / 4).
+
+{gradients}
+
 The board computes views and convolutions of a node's image one after the other, each twice for a step of SimSiam or SimCLR. With {lanes} lanes a view with its convolutions takes {image_cycles:,} cycles, transfers counted: {image_us:.0f} µs at {clock} MHz, {faster:.0f} times as fast as [SSL]'s
-accelerated pipeline, which has one convolution. This processor's forward pass alone takes {processor_us:.0f} µs for an image of a batch of 32."""
+accelerated pipeline, which has one convolution. With its gradients it takes {step_cycles:,} cycles: {step_us:.0f} µs, {step_faster:.1f} times as fast as that pipeline, which has none. This processor's passes alone take {processor_us:.0f} µs forward and {backward_us:.0f} µs backward for an image of a batch of 32. The host's part, which packs what the unit reads, is in none of these figures."""
 
 if __name__ == "__main__":
     print(section(pathlib.Path(sys.argv[1]).resolve()))

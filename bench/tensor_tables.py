@@ -109,7 +109,7 @@ def area_table():
     """The counts of docs/fpga-resources.md, which ninja fpga_synth_tensor checks."""
     page = (ROOT / "docs/fpga-resources.md").read_text(encoding="utf-8")
     counted = {}
-    for name, *cells in re.findall(r"^\| `(tensor_kernel[^`]*)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", page, re.M):
+    for name, *cells in re.findall(r"^\| `(tensor_kernel(?: [^`]*)?)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", page, re.M):
         lanes = re.search(r"LANES=(\d+)", name)
         counted[int(lanes.group(1)) if lanes else 16] = cells
     rows = [[lanes, *counted.get(lanes, ["not run"] * 4)] for lanes in LANES]

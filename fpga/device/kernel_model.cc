@@ -12,6 +12,7 @@
 #include "Vmodulation_kernel_8.h"
 #include "Vpositioning_kernel.h"
 #include "Vtensor_kernel.h"
+#include "Vtensor_kernel_bfloat.h"
 #include "fpga/device/beacon_ports_model.h"
 #include "fpga/device/verilated_kernel.h"
 
@@ -36,7 +37,8 @@ constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"modulation_kernel", &Make<Vmodulation_kernel>},
                               {"modulation_kernel_8", &Make<Vmodulation_kernel_8>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>},
-                              {"tensor_kernel", &Make<Vtensor_kernel>}};
+                              {"tensor_kernel", &Make<Vtensor_kernel>},
+                              {"tensor_kernel_bfloat", &Make<Vtensor_kernel_bfloat>}};
 
 }  // namespace
 

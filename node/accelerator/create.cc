@@ -47,7 +47,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::Grap
     return absl::InvalidArgumentError(
         "compute_units: a graph computes one subject after another, on one unit");
   }
-  RETURN_IF_ERROR(CheckXrt({kXrtTensorKernel}, *config.xrt));
+  RETURN_IF_ERROR(CheckXrt({kXrtTensorKernel, kXrtTensorBfloatKernel}, *config.xrt));
   if (config.xrt->fall_back_to_cpu) return absl::OkStatus();
   // The golden model takes what the unit takes.
   const TensorModelTarget unit{fpga::TensorUnitSize()};
@@ -60,7 +60,7 @@ absl::Status CheckFusion(const AcceleratorConfig& config) {
 }
 
 absl::Status CheckEncoderBoard(const XrtOptions& options) {
-  return CheckXrt({kXrtViewsKernel, kXrtTensorKernel}, options);
+  return CheckXrt({kXrtViewsKernel, kXrtTensorKernel, kXrtTensorBfloatKernel}, options);
 }
 
 Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network) {

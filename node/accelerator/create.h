@@ -1,6 +1,7 @@
 // Creates a node's accelerators: as its configuration says, or on the processor, or on a board.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -107,6 +108,10 @@ inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
 inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 inline constexpr std::string_view kXrtBeaconKernel = "beacon_kernel";
 inline constexpr std::string_view kXrtTensorKernel = "tensor_kernel";
+inline constexpr std::string_view kXrtTensorBfloatKernel = "tensor_kernel_bfloat";  // int8, too
+// In the order in which they are taken.
+inline constexpr std::array kInferenceTensorKernels = {kXrtTensorKernel, kXrtTensorBfloatKernel};
+inline constexpr std::array kTrainingTensorKernels = {kXrtTensorBfloatKernel, kXrtTensorKernel};
 inline constexpr std::string_view kXrtViewsKernel = "augment_convolve_kernel";
 // Modulations: fpga::kModulationKernels.
 

@@ -27,7 +27,7 @@ class ViewUnit {
 // Null: the board does not compute that part.
 struct EncoderBoard {
   std::unique_ptr<ViewUnit> views;
-  std::unique_ptr<TensorTarget> tensors;  // for EncoderStages
+  std::unique_ptr<TensorTarget> tensors;  // for EncoderStages and EncoderGradients
 };
 
 }  // namespace tributary::accelerator

@@ -144,7 +144,7 @@ std::uint64_t EncoderStages::Bytes(const nn::EncoderOptions& options, std::size_
     inputs = outputs;
     side /= 2;
   }
-  return own + target.SectionBytes(words) + kCompiled * 8 * words;
+  return own + target.JobBytes(words) + kCompiled * 8 * words;
 }
 
 absl::Status EncoderStages::Compute(std::span<const std::uint8_t> images,

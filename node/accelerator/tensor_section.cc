@@ -44,7 +44,7 @@ absl::Status TensorSection::Run(std::span<const graph::View> inputs, std::span<c
     }
   };
   counted_cycles_ = 0;
-  ASSIGN_OR_RETURN(counted_cycles_, Execute(fill, take));
+  ASSIGN_OR_RETURN(counted_cycles_, job_->Run(program_.images, fill, take));
   return absl::OkStatus();
 }
 
@@ -60,16 +60,18 @@ absl::Status TensorSection::Reload(const graph::QuantisedSection& section) {
       program.inputs != program_.inputs || program.outputs != program_.outputs) {
     return absl::InvalidArgumentError("the layers are not those that the program was made of");
   }
-  return Load(std::move(program.words));
+  return job_->Load(std::move(program.words));
 }
 
 absl::StatusOr<std::unique_ptr<TensorSection>> TensorTarget::PrepareTensors(
     const graph::QuantisedSection& section, std::uint64_t memory_bytes) const {
   const std::uint64_t left = memory_bytes > memory_.own_bytes ? memory_bytes - memory_.own_bytes : 0;
   ASSIGN_OR_RETURN(TensorProgram program, CompileForTensorUnit(section, size_, left / BytesPerWord()));
-  const std::uint64_t words =
-      program.words.size() + std::uint64_t{program.input_words} + program.output_words;
-  return Ready(std::move(program), SectionBytes(words));
+  const std::size_t program_words = program.words.size();
+  const fpga::TensorBuffers buffers = {program.input_words, program.output_words};
+  ASSIGN_OR_RETURN(auto job, MakeJob(std::exchange(program.words, {}), buffers, program.images));
+  const std::uint64_t bytes = JobBytes(program_words + buffers.input_words + buffers.output_words);
+  return std::make_unique<TensorSection>(std::move(program), program_words, size_, bytes, std::move(job));
 }
 
 }  // namespace tributary::accelerator

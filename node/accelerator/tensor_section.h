@@ -9,52 +9,43 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/graph/quantised/section_runner.h"
 #include "fpga/model/tensor_program.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/tensor_compiler.h"
+#include "node/accelerator/tensor_job.h"
 
 namespace tributary::accelerator {
 
 // Packs the tensors of each image for the unit, and unpacks what it gives.
-class TensorSection : public graph::SectionRunner {
+class TensorSection final : public graph::SectionRunner {
  public:
-  // `program_words`: of the program, which the subclass may have taken.
+  // `job` has the program's words, which are `program_words`.
   TensorSection(TensorProgram program, std::size_t program_words, const fpga::TensorUnitSize& size,
-                std::uint64_t memory_bytes)
+                std::uint64_t memory_bytes, std::unique_ptr<TensorJob> job)
       : program_(std::move(program)),
         program_words_(program_words),
         size_(size),
-        memory_bytes_(memory_bytes) {}
+        memory_bytes_(memory_bytes),
+        job_(std::move(job)) {}
 
-  std::uint64_t memory_bytes() const final { return memory_bytes_; }
-  graph::SectionCycles cycles() const final;
-  std::uint64_t counted_cycles() const final { return counted_cycles_; }
+  std::uint64_t memory_bytes() const override { return memory_bytes_; }
+  graph::SectionCycles cycles() const override;
+  std::uint64_t counted_cycles() const override { return counted_cycles_; }
   // Other weights, biases and factors for the layers that it was made of. Errors: InvalidArgument for tensors
-  // of other shapes or a program of another length; those of Load.
+  // of other shapes or a program of another length; those of TensorJob::Load.
   absl::Status Reload(const graph::QuantisedSection& section);
 
-  // Errors: those of Execute.
-  absl::Status Run(std::span<const graph::View> inputs, std::span<const graph::View> outputs) final;
-
- protected:
-  using Fill = absl::FunctionRef<void(std::size_t image, std::span<std::uint64_t> input)>;
-  using Take = absl::FunctionRef<void(std::size_t image, std::span<const std::uint64_t> output)>;
-
-  const TensorProgram& program() const { return program_; }
+  // Errors: those of TensorJob::Run.
+  absl::Status Run(std::span<const graph::View> inputs, std::span<const graph::View> outputs) override;
 
  private:
-  // Replaces the program's words by as many others.
-  virtual absl::Status Load(std::vector<std::uint64_t> words) = 0;
-  // Runs the program on all images; buffers as the program has them. The clock cycles of all of it.
-  virtual absl::StatusOr<std::uint64_t> Execute(Fill fill, Take take) = 0;
-
   const TensorProgram program_;  // without its words
   const std::size_t program_words_;
   const fpga::TensorUnitSize size_;
   const std::uint64_t memory_bytes_;
+  const std::unique_ptr<TensorJob> job_;
   std::uint64_t counted_cycles_ = 0;
 };
 
@@ -71,15 +62,21 @@ class TensorTarget : public graph::SectionTarget {
   absl::StatusOr<std::unique_ptr<TensorSection>> PrepareTensors(const graph::QuantisedSection& section,
                                                                 std::uint64_t memory_bytes) const;
 
-  // Bytes of a section whose program and buffers take so many words.
-  std::uint64_t SectionBytes(std::uint64_t words) const { return memory_.own_bytes + BytesPerWord() * words; }
+  // Makes a program ready that its caller wrote. At most `runs` of it are asked for at a time. Errors: those
+  // of the device.
+  virtual absl::StatusOr<std::unique_ptr<TensorJob>> MakeJob(std::vector<std::uint64_t> program,
+                                                             const fpga::TensorBuffers& buffers,
+                                                             std::size_t runs) const = 0;
+
+  // Bytes of a job whose program and buffers take so many words.
+  std::uint64_t JobBytes(std::uint64_t words) const { return memory_.own_bytes + BytesPerWord() * words; }
   const fpga::TensorUnitSize& size() const { return size_; }
 
   // Counts of the device, if there is one.
   virtual Accelerator::Counters counters() const { return {}; }
 
  protected:
-  // The memory of a section beside the words of its program and buffers, and how many copies of these it has.
+  // The memory of a job beside the words of its program and buffers, and how many copies of these it has.
   struct Memory {
     std::uint64_t own_bytes = 0, copies = 1;
   };
@@ -87,9 +84,6 @@ class TensorTarget : public graph::SectionTarget {
 
  private:
   std::uint64_t BytesPerWord() const { return 8 * memory_.copies; }
-  virtual absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
-                                                               std::uint64_t memory_bytes) const = 0;
-
   const fpga::TensorUnitSize size_;
   const Memory memory_;
 };

@@ -8,47 +8,46 @@
 namespace tributary::accelerator {
 namespace {
 
-class TensorModelSection final : public TensorSection {
+class TensorModelJob final : public TensorJob {
  public:
-  TensorModelSection(TensorProgram program, std::vector<std::uint64_t> words,
-                     const fpga::TensorUnitSize& size, std::uint64_t memory_bytes)
-      : TensorSection(std::move(program), words.size(), size, memory_bytes),
-        words_(std::move(words)),
+  TensorModelJob(std::vector<std::uint64_t> program, const fpga::TensorBuffers& buffers,
+                 const fpga::TensorUnitSize& size)
+      : program_(std::move(program)),
         unit_(size),
-        input_(this->program().input_words),
-        output_(this->program().output_words) {}
+        input_(buffers.input_words),
+        output_(buffers.output_words) {}
 
- private:
   absl::Status Load(std::vector<std::uint64_t> words) override {
-    words_ = std::move(words);
+    program_ = std::move(words);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::uint64_t> Execute(Fill fill, Take take) override {
+  absl::StatusOr<std::uint64_t> Run(std::size_t runs, Fill fill, Take take) override {
     std::uint64_t cycles = 0;
-    for (std::size_t image = 0; image < program().images; ++image) {
-      fill(image, input_);
-      const fpga::TensorRun run = unit_.Run(words_, input_, output_);
+    for (std::size_t i = 0; i < runs; ++i) {
+      fill(i, input_);
+      const fpga::TensorRun run = unit_.Run(program_, input_, output_);
       if (run.status != fpga::TensorStatus::kOk) {
         return absl::InternalError("the tensor unit ended with " + fpga::TensorFaultText(run));
       }
       cycles += run.cycles;
-      take(image, output_);
+      take(i, output_);
     }
     return cycles;
   }
 
-  std::vector<std::uint64_t> words_;
+ private:
+  std::vector<std::uint64_t> program_;
   fpga::TensorUnit unit_;
   std::vector<std::uint64_t> input_, output_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TensorSection>> TensorModelTarget::Ready(TensorProgram program,
-                                                                        std::uint64_t memory_bytes) const {
-  std::vector<std::uint64_t> words = std::exchange(program.words, {});
-  return std::make_unique<TensorModelSection>(std::move(program), std::move(words), size(), memory_bytes);
+absl::StatusOr<std::unique_ptr<TensorJob>> TensorModelTarget::MakeJob(std::vector<std::uint64_t> program,
+                                                                      const fpga::TensorBuffers& buffers,
+                                                                      std::size_t /*runs*/) const {
+  return std::make_unique<TensorModelJob>(std::move(program), buffers, size());
 }
 
 }  // namespace tributary::accelerator

@@ -1,8 +1,11 @@
 // The tensor unit's golden model as a target of quantised layers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "node/accelerator/tensor_section.h"
 
@@ -17,9 +20,9 @@ class TensorModelTarget : public TensorTarget {
 
   std::string_view name() const override { return "tensor unit (model)"; }
 
- protected:
-  absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
-                                                       std::uint64_t memory_bytes) const override;
+  absl::StatusOr<std::unique_ptr<TensorJob>> MakeJob(std::vector<std::uint64_t> program,
+                                                     const fpga::TensorBuffers& buffers,
+                                                     std::size_t runs) const override;
 };
 
 }  // namespace tributary::accelerator

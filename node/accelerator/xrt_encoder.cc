@@ -76,8 +76,9 @@ absl::StatusOr<EncoderBoard> OpenXrtEncoderBoard(const XrtOptions& options) {
   if (HasUnit(xclbin, kXrtViewsKernel)) {
     ASSIGN_OR_RETURN(board.views, XrtViews::Open(options));
   }
-  if (HasUnit(xclbin, kXrtTensorKernel)) {
-    ASSIGN_OR_RETURN(board.tensors, XrtTensorTarget::Open(options));
+  const auto has_unit = [&](std::string_view kernel) { return HasUnit(xclbin, kernel); };
+  if (std::ranges::any_of(kTrainingTensorKernels, has_unit)) {
+    ASSIGN_OR_RETURN(board.tensors, XrtTensorTarget::Open(kTrainingTensorKernels, options));
   }
   if (board.views != nullptr || board.tensors != nullptr) return board;
   return absl::NotFoundError(fmt::format("{} has no compute unit of {} or {}. Build the xclbin with one",

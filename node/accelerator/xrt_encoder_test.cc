@@ -14,6 +14,7 @@
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/augmentation.h"
 #include "node/accelerator/create.h"
+#include "node/accelerator/encoder_gradients.h"
 #include "node/accelerator/encoder_stages.h"
 #include "node/accelerator/tensor_target.h"
 #include "tests/support/own_folder.h"
@@ -107,6 +108,53 @@ TEST_F(XrtEncoderTest, ConvolutionsAreThoseOfTheGoldenModelAndFollowTheWeights) 
   }
   const auto planned = static_cast<double>(kViewsOfBatch * (*stages)->cycles());
   EXPECT_NEAR(static_cast<double>((*stages)->counted_cycles()), planned, 0.03 * planned);
+}
+
+TEST_F(XrtEncoderTest, GradientsAreThoseOfTheGoldenModel) {
+  WriteXclbinOf({{"tensor_kernel_bfloat", 2}});
+  const EncoderBoard board = OpenBoard();
+  ASSERT_NE(board.tensors, nullptr);
+  constexpr std::size_t kImages = 10, kSide = 9;
+  nn::EncoderOptions encoder = encoder_;
+  encoder.side = kSide;
+  const TensorModelTarget golden{{.bfloat16 = true}};
+  const auto expected = *EncoderGradients::Create(encoder, kImages, golden);
+  const auto gradients = EncoderGradients::Create(encoder, kImages, *board.tensors);
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  nn::RandomStream random(11);
+  // The second stage, with half the first one's side.
+  constexpr nn::PlaneShape kShape{kImages, kSide / 2};
+  nn::Planes x(6, kShape), y_gradient(20, kShape), x_gradient(6, kShape), expected_x(6, kShape);
+  for (nn::Planes* planes : {&x, &y_gradient}) {
+    for (std::size_t c = 0; c < planes->channels(); ++c) {
+      for (std::size_t i = 0; i < kShape.side * kShape.side; ++i) {
+        float* const pixel =
+            planes->channel(c) + i / kShape.side * kShape.pitch() + i % kShape.side * kShape.lanes();
+        for (std::size_t n = 0; n < kImages; ++n) pixel[n] = static_cast<float>(random.Normal());
+      }
+    }
+  }
+  std::vector<float> weights(20 * 6 * 9);
+  for (int step = 0; step < 2; ++step) {
+    for (float& weight : weights) weight = static_cast<float>(random.Normal());
+    std::vector<float> found(weights.size()), expected_weights(weights.size());
+    ASSERT_EQ(expected->AddWeights(1, x, y_gradient, expected_weights), absl::OkStatus());
+    ASSERT_EQ((*gradients)->AddWeights(1, x, y_gradient, found), absl::OkStatus());
+    EXPECT_EQ(found, expected_weights);
+    ASSERT_EQ(expected->ComputeInputs(1, weights, y_gradient, expected_x), absl::OkStatus());
+    ASSERT_EQ((*gradients)->ComputeInputs(1, weights, y_gradient, x_gradient), absl::OkStatus());
+    for (std::size_t c = 0; c < 6; ++c) {
+      EXPECT_TRUE(
+          std::equal(x_gradient.channel(c), x_gradient.channel(c) + kShape.size(), expected_x.channel(c)))
+          << c;
+    }
+  }
+  // The model counts no start and no end of a run; there are two.
+  constexpr std::uint64_t kRunCycles = 2 * 350;
+  EXPECT_GE((*gradients)->weight_cycles(1), expected->weight_cycles(1));
+  EXPECT_LE((*gradients)->weight_cycles(1), expected->weight_cycles(1) + kRunCycles);
+  EXPECT_GE((*gradients)->input_cycles(1), expected->input_cycles(1));
+  EXPECT_LE((*gradients)->input_cycles(1), expected->input_cycles(1) + kRunCycles);
 }
 
 TEST_F(XrtEncoderTest, AHungRunFailsTheBatchAndTheNextOneIsComputed) {

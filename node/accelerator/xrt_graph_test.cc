@@ -146,7 +146,7 @@ TEST_F(XrtGraphTest, GivesTheBitsOfTheGoldenModelAndCountsWhatItDelegates) {
 }
 
 TEST_F(XrtGraphTest, TwoNetworksAlternateOnOneBoard) {
-  auto unit = XrtTensorTarget::Open(options_);
+  auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
   ASSERT_TRUE(unit.ok()) << unit.status();
   const std::string files[] = {SmallClassifier(3, 4), SmallClassifier(5, 19)};
   std::unique_ptr<graph::Session> boards[2], golden[2];
@@ -169,7 +169,7 @@ TEST_F(XrtGraphTest, TheImagesOfABatchGoToTheUnitsInTurn) {
   const auto golden = SessionOn(file, golden_);
   for (const std::size_t units : {1, 2}) {
     options_.compute_units = units;
-    auto unit = XrtTensorTarget::Open(options_);
+    auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
     ASSERT_TRUE(unit.ok()) << unit.status();
     const auto board = SessionOn(file, **unit);
     EXPECT_EQ(LogitsOf(*board, 1), LogitsOf(*golden, 1));
@@ -179,7 +179,7 @@ TEST_F(XrtGraphTest, TheImagesOfABatchGoToTheUnitsInTurn) {
 
 TEST_F(XrtGraphTest, ASessionThatEndsGivesItsBuffersBack) {
   Inject("memory_bytes=100000");
-  auto unit = XrtTensorTarget::Open(options_);
+  auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
   ASSERT_TRUE(unit.ok()) << unit.status();
   for (int i = 0; i < 20; ++i) {
     const auto session = SessionOn(SmallClassifier(3, 4), **unit);

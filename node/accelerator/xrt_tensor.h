@@ -1,9 +1,13 @@
 // The tensor unit of a board as a target of quantised layers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/create.h"
@@ -12,24 +16,26 @@
 
 namespace tributary::accelerator {
 
-// Programs of tensor_kernel. Sections of any number of graphs share the opened board and its units: each
-// section is a job of XrtUnits, and the images of a batch go to the units in turn. One thread for all
-// sections, except for counters().
+// Programs of tensor_kernel or tensor_kernel_bfloat. Any number of them share the opened board and its units:
+// each is a job of XrtUnits, and its runs go to the units in turn. One thread for all jobs, except for
+// counters().
 class XrtTensorTarget final : public TensorTarget {
  public:
-  // Errors: those of XrtUnits::Open.
-  static absl::StatusOr<std::unique_ptr<XrtTensorTarget>> Open(const XrtOptions& options);
+  // Units of the first of these kernels that the xclbin has. Errors: those of XrtUnits::Open.
+  static absl::StatusOr<std::unique_ptr<XrtTensorTarget>> Open(std::span<const std::string_view> kernels,
+                                                               const XrtOptions& options);
 
   std::string_view name() const override { return "tensor unit (xrt)"; }
   std::string description() const { return units_->description(); }
   Accelerator::Counters counters() const override { return units_->counters(); }
 
- private:
-  explicit XrtTensorTarget(std::unique_ptr<XrtUnits> units);
-
   // Errors: those of XrtUnits::Add.
-  absl::StatusOr<std::unique_ptr<TensorSection>> Ready(TensorProgram program,
-                                                       std::uint64_t memory_bytes) const override;
+  absl::StatusOr<std::unique_ptr<TensorJob>> MakeJob(std::vector<std::uint64_t> program,
+                                                     const fpga::TensorBuffers& buffers,
+                                                     std::size_t runs) const override;
+
+ private:
+  XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16);
 
   const std::unique_ptr<XrtUnits> units_;
 };

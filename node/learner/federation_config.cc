@@ -212,7 +212,7 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
                "learn from a stream and keep this many of the most novel images; 0: keep all");
   config.board = accelerator::ReadBoard(
       section, {.accelerator = "xrt: a board trains encoders along, with the keys of a panel's board and the "
-                               "kernels augment_convolve_kernel and tensor_kernel",
+                               "kernels augment_convolve_kernel and tensor_kernel or tensor_kernel_bfloat",
                 .compute_units = "of each kernel, for training alone",
                 .frames_per_run = "images per start of a kernel"});
   if (config.classifier && config.buffer > 0) section.Fault("buffer", "the workload classifier keeps all");

@@ -8,6 +8,7 @@
 
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
+#include "node/accelerator/encoder_gradients.h"
 #include "node/accelerator/encoder_stages.h"
 #include "node/learner/augmentation.h"
 
@@ -66,6 +67,19 @@ class TrainingBoard::BoardStages final : public nn::StageUnit {
   }
   std::span<const std::uint8_t> Result(std::size_t stage) const override { return stages_->Result(stage); }
 
+  bool AddWeightGradient(std::size_t stage, const nn::Planes& x, const nn::Planes& y_gradient,
+                         std::span<float> weight_gradient) override {
+    return WithGradients([&](accelerator::EncoderGradients& gradients) {
+      return gradients.AddWeights(stage, x, y_gradient, weight_gradient);
+    });
+  }
+  bool ComputeInputGradient(std::size_t stage, std::span<const float> weights, const nn::Planes& y_gradient,
+                            nn::Planes& x_gradient) override {
+    return WithGradients([&](accelerator::EncoderGradients& gradients) {
+      return gradients.ComputeInputs(stage, weights, y_gradient, x_gradient);
+    });
+  }
+
   // What the board answered, if it would answer the same again.
   const absl::Status& refused() const { return refused_; }
 
@@ -84,10 +98,24 @@ class TrainingBoard::BoardStages final : public nn::StageUnit {
   }
 
  private:
+  // Gradients are the processor's, uncounted, where no board could compute them.
+  bool WithGradients(absl::FunctionRef<absl::Status(accelerator::EncoderGradients&)> compute) {
+    if (!board_.ComputesGradients(encoder_)) return false;
+    return board_.Computed(board_.gradients_, [&] {
+      if (gradients_ == nullptr) {
+        ASSIGN_OR_RETURN(gradients_,
+                         accelerator::EncoderGradients::Create(encoder_, batch_, *board_.board_.tensors));
+      }
+      return compute(*gradients_);
+    });
+  }
+
   TrainingBoard& board_;
   const nn::EncoderOptions encoder_;
   const std::size_t batch_;
-  std::unique_ptr<accelerator::EncoderStages> stages_;  // null: the board was away so far
+  // Null: the board was away so far.
+  std::unique_ptr<accelerator::EncoderStages> stages_;
+  std::unique_ptr<accelerator::EncoderGradients> gradients_;
   absl::Status refused_;
 };
 
@@ -95,14 +123,16 @@ absl::StatusOr<std::unique_ptr<TrainingBoard>> TrainingBoard::Open(const acceler
   absl::StatusOr<accelerator::EncoderBoard> board = accelerator::OpenXrtEncoderBoard(options);
   if (board.ok()) {
     Say(options, accelerator::kXrtViewsKernel, "views", board->views != nullptr);
-    Say(options, accelerator::kXrtTensorKernel, "convolutions", board->tensors != nullptr);
+    const bool bfloat16 = board->tensors != nullptr && board->tensors->size().bfloat16;
+    Say(options, bfloat16 ? accelerator::kXrtTensorBfloatKernel : accelerator::kXrtTensorKernel,
+        bfloat16 ? "convolutions and their gradients" : "convolutions", board->tensors != nullptr);
     return std::make_unique<TrainingBoard>(*std::move(board), options.fall_back_to_cpu);
   }
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board.status();
   runtime::LogError("{}; fallback = \"cpu\": the processor trains instead until the next start",
                     std::string(board.status().message()));
   auto none = std::make_unique<TrainingBoard>(accelerator::EncoderBoard(), true);
-  for (Part* part : {&none->views_, &none->stages_}) part->on_cpu = true;
+  for (Part* part : {&none->views_, &none->stages_, &none->gradients_}) part->on_cpu = true;
   return none;
 }
 
@@ -137,7 +167,12 @@ void TrainingBoard::SayIfUnused(const nn::EncoderOptions& encoder, std::string_v
 
 std::uint64_t TrainingBoard::Bytes(const nn::EncoderOptions& encoder, std::size_t batch) const {
   if (!encoder.quantised || board_.tensors == nullptr) return 0;
-  return accelerator::EncoderStages::Bytes(encoder, batch, *board_.tensors);
+  return accelerator::EncoderStages::Bytes(encoder, batch, *board_.tensors) +
+         accelerator::EncoderGradients::Bytes(encoder, batch, *board_.tensors);
+}
+
+bool TrainingBoard::ComputesGradients(const nn::EncoderOptions& encoder) const {
+  return board_.tensors != nullptr && accelerator::EncoderGradients::WhyNot(encoder, *board_.tensors).empty();
 }
 
 std::unique_ptr<nn::Augmenter> TrainingBoard::Views(std::string_view augmentation,
@@ -149,6 +184,10 @@ std::unique_ptr<nn::Augmenter> TrainingBoard::Views(std::string_view augmentatio
 absl::StatusOr<std::unique_ptr<nn::StageUnit>> TrainingBoard::Stages(const nn::EncoderOptions& encoder,
                                                                      std::size_t batch) {
   if (!encoder.quantised) return nullptr;
+  if (board_.tensors != nullptr && board_.tensors->size().bfloat16 && !ComputesGradients(encoder)) {
+    runtime::LogInfo("the processor computes the gradients of this run: {}",
+                     accelerator::EncoderGradients::WhyNot(encoder, *board_.tensors));
+  }
   auto stages = std::make_unique<BoardStages>(*this, encoder, batch);
   stages->Ready().IgnoreError();  // Compute says what came of it
   if (!fall_back_to_cpu_) RETURN_IF_ERROR(stages->refused());

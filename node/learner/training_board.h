@@ -21,10 +21,10 @@
 namespace tributary::learner {
 
 // The board computes the table augmentation's views and a quantised encoder's convolutions, with the bits of
-// the processor. Where it fails, or lacks the kernel, the processor computes the batch; the training then
-// goes on if the configuration allows that, else TakeFailure tells its caller to end it. Logs the begin and
-// the end of such a time for each of both parts, and counts every batch. One thread, except for counters().
-// Outlives what it gives.
+// the processor, and the gradients of these convolutions if its unit has bfloat16. Where it fails, or lacks
+// the kernel, the processor computes the batch; the training then goes on if the configuration allows that,
+// else TakeFailure tells its caller to end it. Logs the begin and the end of such a time for each part, and
+// counts every batch. One thread, except for counters(). Outlives what it gives.
 class TrainingBoard {
  public:
   // Errors: those of OpenXrtEncoderBoard, unless the processor may compute instead.
@@ -43,6 +43,9 @@ class TrainingBoard {
 
   // Bytes that its part of such training takes at most.
   std::uint64_t Bytes(const nn::EncoderOptions& encoder, std::size_t batch) const;
+
+  // Whether it computes the gradients of this encoder's convolutions.
+  bool ComputesGradients(const nn::EncoderOptions& encoder) const;
 
   // Views of that augmentation; `processor` makes them where the board does not.
   std::unique_ptr<nn::Augmenter> Views(std::string_view augmentation,
@@ -73,7 +76,7 @@ class TrainingBoard {
 
   const accelerator::EncoderBoard board_;
   const bool fall_back_to_cpu_;
-  Part views_{"views"}, stages_{"convolutions"};
+  Part views_{"views"}, stages_{"convolutions"}, gradients_{"gradients"};
   bool said_unused_ = false;
   absl::Status failure_;
   std::atomic<std::uint64_t> fallbacks_{0};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -63,26 +64,29 @@ class ModelViews final : public accelerator::ViewUnit {
 // The tensor unit's golden model, which may be away when a program is made ready.
 class ModelTensors final : public accelerator::TensorModelTarget {
  public:
-  explicit ModelTensors(Fails away) : TensorModelTarget(fpga::TensorUnitSize()), away_(std::move(away)) {}
+  ModelTensors(Fails away, bool bfloat16)
+      : TensorModelTarget({.bfloat16 = bfloat16}), away_(std::move(away)) {}
 
   accelerator::Accelerator::Counters counters() const override { return {.reopened = ready_}; }
 
- private:
-  absl::StatusOr<std::unique_ptr<accelerator::TensorSection>> Ready(
-      accelerator::TensorProgram program, std::uint64_t memory_bytes) const override {
+  absl::StatusOr<std::unique_ptr<accelerator::TensorJob>> MakeJob(std::vector<std::uint64_t> program,
+                                                                  const fpga::TensorBuffers& buffers,
+                                                                  std::size_t runs) const override {
     if (away_(asked_++)) return absl::UnavailableError("the board is away");
     ++ready_;
-    return TensorModelTarget::Ready(std::move(program), memory_bytes);
+    return TensorModelTarget::MakeJob(std::move(program), buffers, runs);
   }
 
+ private:
   const Fails away_;
   mutable int asked_ = 0;
   mutable std::uint64_t ready_ = 0;
 };
 
-accelerator::EncoderBoard ModelBoard(Fails views_fail = FailsNever(), Fails tensors_away = FailsNever()) {
+accelerator::EncoderBoard ModelBoard(Fails views_fail = FailsNever(), Fails tensors_away = FailsNever(),
+                                     bool bfloat16 = false) {
   return {.views = std::make_unique<ModelViews>(std::move(views_fail)),
-          .tensors = std::make_unique<ModelTensors>(std::move(tensors_away))};
+          .tensors = std::make_unique<ModelTensors>(std::move(tensors_away), bfloat16)};
 }
 
 int Occurrences(const std::string& text, const std::string& part) {
@@ -140,6 +144,37 @@ TEST_F(TrainingBoardTest, GivesTheBitsOfTheProcessor) {
   EXPECT_EQ(board.counters().runs, 2 * kSteps) << "views";
   EXPECT_EQ(board.counters().reopened, 1u) << "one program of the tensor unit";
   EXPECT_EQ(board.counters().fallbacks, 0u);
+}
+
+// Gradients are rounded to bfloat16, and their errors are no trend.
+TEST_F(TrainingBoardTest, ComputesTheGradientsOfItsConvolutionsToo) {
+  TrainingBoard board(ModelBoard(FailsNever(), FailsNever(), /*bfloat16=*/true), /*fall_back_to_cpu=*/false);
+  const std::vector<float> update = *Update(*Workload(&board)), exact = UpdateOfProcessor();
+  EXPECT_EQ(board.counters().reopened, 1u + 3u) << "forward, two gradients of weights, one of inputs";
+  EXPECT_NE(update, exact);
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    difference += std::pow(double{update[i]} - double{exact[i]}, 2);
+    size += std::pow(double{exact[i]}, 2);
+  }
+  EXPECT_LT(std::sqrt(difference / size), 0.01);
+}
+
+TEST_F(TrainingBoardTest, LeavesGradientsToTheProcessorIfItMay) {
+  const auto never_gradients = [](int call) { return call > 0; };
+  TrainingBoard board(ModelBoard(FailsNever(), never_gradients, /*bfloat16=*/true),
+                      /*fall_back_to_cpu=*/true);
+  const runtime::CapturedLog log;
+  EXPECT_EQ(*Update(*Workload(&board)), UpdateOfProcessor());
+  EXPECT_GT(board.counters().fallbacks, 2 * kSteps) << "each product is counted";
+  EXPECT_EQ(Occurrences(log.text(), "the processor computes the gradients"), 1);
+}
+
+TEST_F(TrainingBoardTest, AFailedGradientEndsTheRound) {
+  const auto never_gradients = [](int call) { return call > 0; };
+  TrainingBoard board(ModelBoard(FailsNever(), never_gradients, /*bfloat16=*/true),
+                      /*fall_back_to_cpu=*/false);
+  EXPECT_EQ(Update(*Workload(&board)).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(TrainingBoardTest, EndsTheRoundWhenItFailsAndDoesTheNext) {

@@ -71,7 +71,7 @@ TEST_F(XrtDoctorTest, FindsNoFaultOnAGoodBoardWithAnyKernel) {
   ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
   for (const char* kernel :
        {"loopback_kernel", "positioning_kernel", "fusion_kernel", "beacon_kernel", "modulation_kernel",
-        "modulation_kernel_8", "augment_convolve_kernel", "tensor_kernel"}) {
+        "modulation_kernel_8", "augment_convolve_kernel", "tensor_kernel", "tensor_kernel_bfloat"}) {
     const Diagnosis diagnosis = Doctor("", "--xclbin " + Xclbin(kernel) + " --aggregator 127.0.0.1:" +
                                                std::to_string(aggregator.ingest_port()));
     EXPECT_EQ(diagnosis.exit_code, 0) << diagnosis.report;

@@ -33,9 +33,8 @@ class XrtLearningTest : public ::testing::Test {
   void SetUp() override { ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1); }
   void TearDown() override { ::unsetenv("TRIBUTARY_DEVICE_FAULTS"); }
 
-  static std::string Xclbin(const ScratchFolder& folder) {
-    const auto bytes =
-        device::WriteXclbin({.kernels = {{"augment_convolve_kernel", 1}, {"tensor_kernel", 1}}});
+  static std::string Xclbin(const ScratchFolder& folder, const char* tensor_kernel = "tensor_kernel") {
+    const auto bytes = device::WriteXclbin({.kernels = {{"augment_convolve_kernel", 2}, {tensor_kernel, 2}}});
     return folder.Write("learning.xclbin", bytes.value());
   }
 
@@ -100,6 +99,18 @@ TEST_F(XrtLearningTest, GivesTheBitsOfTheProcessors) {
     EXPECT_GT(board.value("accelerator_cycles", 0.0), 0) << summary;
     EXPECT_EQ(board.value("accelerator_fallback_batches", -1), 0) << summary;
   }
+}
+
+// Their bits are those of the golden model (XrtTrainingTest), however many units there are.
+TEST_F(XrtLearningTest, GradientsOnTheBoardMakeAModelOfTheirOwn) {
+  const ScratchFolder one, two;
+  const std::string model = Run(one, OnBoard(Xclbin(one, "tensor_kernel_bfloat"))).model;
+  const Outcome outcome = Run(two, OnBoard(Xclbin(two, "tensor_kernel_bfloat"), "compute_units = 2\n"));
+  EXPECT_EQ(outcome.model, model);
+  EXPECT_NE(model, ModelOfProcessors()) << "gradients are rounded to bfloat16";
+  EXPECT_THAT(outcome.log, HasSubstr("convolutions and their gradients in this node's training"));
+  for (const nlohmann::json& summary : outcome.summaries)
+    EXPECT_EQ(summary["learner"]["device"].value("accelerator_fallback_batches", -1), 0) << summary;
 }
 
 TEST_F(XrtLearningTest, AFailingBoardLeavesTheBatchToTheProcessorWithFallback) {

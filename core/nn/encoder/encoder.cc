@@ -335,6 +335,30 @@ void Encoder::BackwardChannel(std::size_t stage, std::size_t channel, const Enco
       {lanes_.direct.data(), lanes_.slope.data(), lanes_.sign.data(), lanes_.term.data()}, raw_gradient);
 }
 
+// For the first stage's outputs from `first` on, whose gradients are in the buffer.
+void Encoder::AddFirstGradient(const Planes& x, std::size_t first, std::span<float> weight_gradient) {
+  const std::size_t weights = options_.input_channels * Convolution3x3::kTaps;
+  const std::size_t outputs = std::min(raw_gradient_[0].channels(), options_.channels[0] - first);
+  const std::span<float> group = weight_gradient.subspan(first * weights, outputs * weights);
+  if (unit_ != nullptr && unit_->AddWeightGradient(0, x, raw_gradient_[0], group)) return;
+  convolutions_[0].BackwardWeights(x, raw_gradient_[0], first, weight_gradient);
+}
+
+// For weights and inputs of a later stage.
+void Encoder::AddGradient(std::span<const float> parameters, std::size_t stage, const Planes& x,
+                          std::span<float> weight_gradient) {
+  const Planes& y_gradient = raw_gradient_[stage];
+  Planes& x_gradient = pooled_gradient_[stage - 1];
+  Winograd3x3& winograd = winograds_[stage - 1];
+  if (unit_ == nullptr || !unit_->AddWeightGradient(stage, x, y_gradient, weight_gradient)) {
+    winograd.BackwardWeights(x, y_gradient, weight_gradient);
+  }
+  const std::span<const float> weights = Weights(parameters, stage);
+  if (unit_ == nullptr || !unit_->ComputeInputGradient(stage, weights, y_gradient, x_gradient)) {
+    winograd.BackwardInput(weights, y_gradient, x_gradient);
+  }
+}
+
 void Encoder::Backward(std::span<const float> parameters, const EncoderPass& pass,
                        std::span<const float> feature_gradient, std::span<float> gradient) {
   AreaMeansGradient(feature_gradient, options_.grid, pooled_gradient_.back());
@@ -345,15 +369,9 @@ void Encoder::Backward(std::span<const float> parameters, const EncoderPass& pas
     for (std::size_t c = 0; c < channels; ++c) {
       BackwardChannel(i, c, s, gradient, raw_gradient_[i].channel(c % group));
       const bool last = (c + 1) % group == 0 || c + 1 == channels;
-      if (i == 0 && last) {
-        convolutions_[i].BackwardWeights(pass.input, raw_gradient_[i], c / group * group, weight_gradient);
-      }
+      if (i == 0 && last) AddFirstGradient(pass.input, c / group * group, weight_gradient);
     }
-    if (i > 0) {
-      Winograd3x3& winograd = winograds_[i - 1];
-      winograd.BackwardWeights(pass.stages[i - 1].pooled, raw_gradient_[i], weight_gradient);
-      winograd.BackwardInput(Weights(parameters, i), raw_gradient_[i], pooled_gradient_[i - 1]);
-    }
+    if (i > 0) AddGradient(parameters, i, pass.stages[i - 1].pooled, weight_gradient);
   }
 }
 

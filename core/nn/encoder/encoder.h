@@ -72,7 +72,8 @@ class Encoder {
  public:
   Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
 
-  // Who computes the convolutions of a quantised encoder from now on; null: the processor.
+  // Who computes the convolutions of a quantised encoder and their gradients from now on; null: the
+  // processor.
   void SetUnit(std::unique_ptr<StageUnit> unit) { unit_ = std::move(unit); }
 
   // Images [batch × input_channels × side × side] to feature-major features [feature_count × batch].
@@ -101,6 +102,9 @@ class Encoder {
   void SetNorm(EncoderPass::Stage& s, std::size_t channel, float factor, float term) const;
   void BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
                        std::span<float> gradient, float* raw_gradient);
+  void AddFirstGradient(const Planes& x, std::size_t first, std::span<float> weight_gradient);
+  void AddGradient(std::span<const float> parameters, std::size_t stage, const Planes& x,
+                   std::span<float> weight_gradient);
   std::span<const float> Weights(std::span<const float> parameters, std::size_t stage);
   std::span<std::int8_t> Quantise(std::span<const float> parameters, std::size_t stage);
   bool ComputeOnUnit(std::span<const float> parameters, std::span<const std::uint8_t> images);

@@ -7,10 +7,10 @@ module tensor_kernel #(
   parameter int PIXELS      = 1024,
   parameter int LINE        = 512,
   parameter int KEPT        = 8192,
-  parameter int FAMILY      = 2,    // 1: DSP48E1, 2: DSP48E2
-  parameter int BFLOAT16    = 0     // 1: CONVOLVE has bfloat16, too
+  parameter int FAMILY      = 2     // 1: DSP48E1, 2: DSP48E2
 ) (
 `include "kernel_ports.svh"
 );
+  localparam int BFLOAT16 = 0;
 `include "tensor_body.svh"
 endmodule

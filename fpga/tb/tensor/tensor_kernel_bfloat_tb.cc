@@ -8,7 +8,7 @@ namespace {
 
 class TensorKernelBfloatTest : public testing::Test {
  protected:
-  TensorBench<Vtensor_kernel_bfloat> bench_{{.lanes = 16, .activations = 4096, .bfloat16 = true}};
+  TensorBench<Vtensor_kernel_bfloat> bench_{{.bfloat16 = true}};
 };
 
 TEST_F(TensorKernelBfloatTest, MatchesTheGoldenModelUnderRandomPrograms) {
