@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges|drift|radio|network|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|drift|radio|network|federation] [--accelerator cpu|xrt] [--seconds N] [--json [FILE]]
        ./demo.sh federation [--data DIR] [--features N] [--encoding E] [--local-steps N]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
@@ -34,7 +34,8 @@ usage: ./demo.sh [lis|ranges|drift|radio|network|federation] [--accelerator cpu|
   --local-steps N
                 federation only: of each of the 40 rounds (default: as many as the time allows)
   --seconds N   how long to measure (default 20; drift 60; federation 300, which is for both trainings)
-  --json FILE   also write the figures as JSON
+  --json [FILE] also write the figures as JSON; without FILE to standard output, and all else to standard
+                error
 
 examples:
   ./demo.sh
@@ -45,7 +46,7 @@ examples:
   ./demo.sh network --accelerator xrt
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges --accelerator xrt
-  TRIBUTARY_DATA_DIR=../shared/data ./demo.sh drift --json drift.json
+  TRIBUTARY_DATA_DIR=../shared/data ./demo.sh drift --json | jq .retrained
   ./demo.sh federation --data mnist --features 576 --encoding int8
 TEXT
 }
@@ -78,9 +79,11 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --json)
-      json=${2:-}
-      [ -n "$json" ] || fault "--json needs a file name"
-      shift
+      json=/dev/fd/3
+      if [[ -n ${2:-} && $2 != -* ]]; then
+        json=$2
+        shift
+      fi
       ;;
     --data)
       data=${2:-}
@@ -121,6 +124,8 @@ else
   [ "$demo" != drift ] || seconds=${seconds:-60}
   arguments=("${seconds:-20}" "$json" "$accelerator")
 fi
+
+[ "$json" != /dev/fd/3 ] || exec 3>&1 >&2
 
 packages=(deploy/packages.txt deploy/packages-page.txt)
 options=()
