@@ -262,7 +262,7 @@ All figures are for int8; [bfloat16](fpga/tensor.md#bfloat16) is for training. N
 
 ## Area
 
-Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)); "not run" was not counted. None has bfloat16.
+Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)). None has bfloat16.
 
 {area}
 

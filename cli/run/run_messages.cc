@@ -26,9 +26,10 @@ const Table& RoundTable() {
   return table;
 }
 
-// That has not ended; null: all have.
+// The first that has not ended and takes any node; null: there is none.
 const v1::Run* FirstRun(const v1::ListRunsResponse& runs) {
-  const auto first = std::ranges::find_if_not(runs.runs(), HasEnded);
+  const auto open = [](const v1::Run& run) { return !HasEnded(run) && run.named_nodes() == 0; };
+  const auto first = std::ranges::find_if(runs.runs(), open);
   return first == runs.runs().end() ? nullptr : &*first;
 }
 
@@ -139,8 +140,10 @@ std::string RunsText(const v1::ListRunsResponse& response) {
 }
 
 std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  return absl::StrJoin(names, ", ",
-                       [](std::string* out, const std::string& name) { out->append(wire::PeerText(name)); });
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
+    const bool one_word = name.find_first_of(", ") == std::string::npos;
+    out->append(one_word ? wire::PeerText(name) : fmt::format("\"{}\"", wire::PeerText(name)));
+  });
 }
 
 std::string ClustersText(const v1::GetRunResponse& response) {
@@ -156,6 +159,10 @@ std::string ClustersText(const v1::GetRunResponse& response) {
   }
   if (!found.alone().empty()) {
     text += fmt::format("  alone: {}\n", NamesText(found.alone()));
+  }
+  if (found.missing_since() > 0) {
+    text += fmt::format("  not found again since round {}: {}\n", found.missing_since(),
+                        wire::PeerText(found.message()));
   }
   return text;
 }

@@ -73,6 +73,11 @@ TEST(RunMessagesTest, NamesTheNodesOfEachCluster) {
   EXPECT_THAT(text, HasSubstr("90 clusters after round 12, agreement 0.88 (tributary run split letters)\n"));
   EXPECT_THAT(text, HasSubstr("\n  90: north-89\n  alone: west\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  found.add_alone("b, b1");
+  found.set_missing_since(50);
+  found.set_message("they moved little");
+  EXPECT_THAT(ClustersText(response),
+              HasSubstr("\n  alone: west, \"b, b1\"\n  not found again since round 50: they moved little\n"));
 }
 
 TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
@@ -113,6 +118,9 @@ TEST(RunMessagesTest, SaysThatAWaitingRunsNodesAreInAnEarlierOne) {
   EXPECT_THAT(RunText(shown, WaitsBehind(runs, second)), HasSubstr("said" + behind + "\nmodel "));
   runs.mutable_runs(1)->set_connected_nodes(0);
   EXPECT_EQ(WaitsBehind(runs, second), "") << "nobody is kept there";
+  runs.mutable_runs(1)->set_connected_nodes(4);
+  runs.mutable_runs(1)->set_named_nodes(4);
+  EXPECT_EQ(WaitsBehind(runs, second), "") << "it admits no others";
   runs.mutable_runs(1)->set_state(v1::RUN_STATE_STOPPED);
   EXPECT_EQ(WaitsBehind(runs, second), "");
 }

@@ -255,8 +255,7 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
 }  // namespace
 
 bool IsPlainName(std::string_view name) {
-  constexpr std::size_t kMaxBytes = 64;
-  return name.size() <= kMaxBytes && std::ranges::all_of(name, [](char c) {
+  return name.size() <= kMostPlainName && std::ranges::all_of(name, [](char c) {
            return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
          });
 }

@@ -2,6 +2,7 @@
 // One table has the limits, the default and the meaning of each of its fields.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,7 +51,8 @@ inline constexpr std::string_view kBeacon = "beacon";
 inline constexpr std::string_view kModulation = "modulation";
 inline constexpr std::string_view kPositioning = "positioning";
 
-// At most 64 letters, digits, '-', '_' and '.': what names runs and trainers may have.
+// At most kMostPlainName letters, digits, '-', '_' and '.': what names runs and trainers may have.
+inline constexpr std::size_t kMostPlainName = 64;
 bool IsPlainName(std::string_view name);
 
 // Every field at its default; no schedule, no clipping.

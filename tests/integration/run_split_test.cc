@@ -89,6 +89,8 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
   EXPECT_THAT(Said(), HasSubstr("  1: b1, b2, b3\n  2: a1, a2\n"));
   ASSERT_EQ(Run({"run", "split", "r", "--check"}), 0);
   EXPECT_THAT(Said(), HasSubstr("r-2: "));
+  ASSERT_EQ(Run({"run", "split", "r", "--check", "--json", "--name", "s"}), 0);
+  EXPECT_EQ(json::parse(Said())["runs"][1]["name"], "s-2");
   EXPECT_EQ(Answer("r-1"), json::object());
 
   ASSERT_EQ(Run({"run", "split", "r"}), 0) << Said();
@@ -108,6 +110,34 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
 
   ASSERT_EQ(Run({"run", "split", "r", "--json"}), 0) << Said();
   EXPECT_EQ(json::parse(Said())["runs"].size(), 2U);
+}
+
+// A run that was stopped for nothing is lost.
+TEST_F(RunSplitTest, StopsNothingWhereItCouldNotDoTheRest) {
+  Start("[clusters]\nmost = 3\n");
+  for (const char* name : {"a1", "a2", "b1", "b2", "b3"}) AddNode(name);
+  ASSERT_TRUE(WaitFor([&] { return Answer("r").value(json::json_pointer("/run/clusters"), 0) == 2; }))
+      << Answer("r");
+  const std::string model = folder_.Path("w.safetensors");
+  const std::string other = folder_.Write("other.toml",
+                                          "name = \"r-2\"\nnodes = [\"z\"]\nmin_nodes = 1\nquorum = "
+                                          "1\n[client]\nworkload = \"external\"\ntrainer = "
+                                          "\"any\"\n");
+  ASSERT_EQ(Run({"run", "start", other, "--model", model}), 0) << Said();
+  for (const char* check : {"--check", "--json"}) {
+    EXPECT_EQ(Run({"run", "split", "r", check}), 1);
+    EXPECT_THAT(Said(), HasSubstr("there is a run r-2 already: --name gives the new runs another name"));
+  }
+  EXPECT_EQ(Run({"run", "split", "r", "--name", std::string(63, 'x')}), 1);
+  EXPECT_THAT(Said(), HasSubstr("would be too long: --name gives"));
+  EXPECT_NE(Answer("r")["run"]["state"], "RUN_STATE_STOPPED");
+  EXPECT_EQ(Answer("r-1"), json::object());
+
+  AddNode("late");
+  ASSERT_TRUE(WaitFor([&] { return Answer("r")["run"]["joined_nodes"] == 6; }));
+  ASSERT_EQ(Run({"run", "split", "r", "--name", "s"}), 0) << Said();
+  EXPECT_THAT(Said(), HasSubstr("in no run: late\n"));
+  EXPECT_TRUE(WaitFor([&] { return Committed("s-1") >= 1 && Committed("s-2") >= 1; })) << Answer("s-1");
 }
 
 TEST_F(RunSplitTest, SaysWhyThereIsNothingToSplit) {

@@ -14,6 +14,8 @@ namespace {
 
 // A difference of a round before weighs so much: twenty rounds count, while the model moves on.
 constexpr float kForgetting = 0.95F;
+// A node that is away for more than so many times its usual pause is not judged.
+constexpr std::uint64_t kRoundsAway = 20;
 
 }  // namespace
 
@@ -64,6 +66,7 @@ void NodeClusters::Remember(const std::string& node, const UpdateSketch& differe
         std::ranges::min_element(nodes_, {}, [](const auto& each) { return each.second.last_round; }));
   }
   History& history = nodes_[node];
+  if (history.last_round == 0) history.first_round = rounds_;
   history.last_round = rounds_;
   Half& half = history.halves[rounds_ % 2];
   ++half.rounds;
@@ -75,14 +78,22 @@ void NodeClusters::Release() {
   nodes_.clear();
 }
 
+bool NodeClusters::Judges(const History& history) const {
+  const auto& [even, odd] = history.halves;
+  if (std::min(even.rounds, odd.rounds) < kRoundsOfHalf) return false;
+  // Rounds between two of its updates, on average.
+  const std::uint64_t pause =
+      (history.last_round - history.first_round) / (std::uint64_t{even.rounds} + odd.rounds - 1);
+  return rounds_ - history.last_round <= kRoundsAway * std::max<std::uint64_t>(pause, 1);
+}
+
 FoundClusters NodeClusters::Find() const {
   std::vector<std::string> names;
   std::vector<Halves> nodes;
   for (const auto& [node, history] : nodes_) {
-    const auto& [even, odd] = history.halves;
-    if (std::min(even.rounds, odd.rounds) < kRoundsOfHalf) continue;
+    if (!Judges(history)) continue;
     names.push_back(node);
-    nodes.push_back({&even.sum, &odd.sum});
+    nodes.push_back({&history.halves[0].sum, &history.halves[1].sum});
   }
   FoundClusters found;
   if (nodes.size() < 4) {
@@ -91,11 +102,13 @@ FoundClusters NodeClusters::Find() const {
     return found;
   }
   const std::optional<Division> best = Divide(nodes, most_);
-  found.agreement = best ? best->agreement : 0;
+  found.agreement = best ? std::max(best->agreement, 0.0) : 0;
   if (!best || best->agreement < best->needed) {
     found.why_none =
-        fmt::format("the best division of {} nodes has an agreement of {:.2f}, {:.2f} are needed",
-                    nodes.size(), found.agreement, best ? best->needed : 1);
+        best && best->needed < 1
+            ? fmt::format("the best division of {} nodes has an agreement of {:.2f}, {:.2f} are needed",
+                          nodes.size(), found.agreement, best->needed)
+            : fmt::format("what {} nodes differ by is chance, as far as their updates tell", nodes.size());
     return found;
   }
   for (const Members& group : best->groups) {

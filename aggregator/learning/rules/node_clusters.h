@@ -18,7 +18,7 @@ namespace tributary::learning {
 struct FoundClusters {
   std::vector<std::vector<std::string>> clusters = {};  // the largest first; nodes ascending
   std::vector<std::string> alone = {};                  // judged, and like no other
-  double agreement = 0;                                 // Division::agreement
+  double agreement = 0;                                 // Division::agreement; below 0: 0
   std::string why_none = {};                            // unless there are clusters
 };
 
@@ -26,8 +26,9 @@ struct FoundClusters {
 // node weighs as much as another, however large its updates are. A difference lasts if it shows in even and
 // in odd rounds alike; only products of one half with the other are looked at, in which chance has no share.
 //
-// Memory: 6 KiB per node, of kMaxNodes nodes at most; those seen last are kept. Find costs some 10 ms for
-// them. Does not depend on the order in which updates come. One thread at a time.
+// Memory: 6 KiB per node, of kMaxNodes nodes at most; those seen last are kept. A node that has been away far
+// longer than it used to be is not judged. Find costs some 20 ms for them. Does not depend on the order in
+// which updates come. One thread at a time.
 class NodeClusters {
  public:
   static constexpr std::size_t kMaxNodes = ClusterSettings::kMostNodes;
@@ -54,10 +55,11 @@ class NodeClusters {
   };
   struct History {
     Half halves[2];
-    std::uint64_t last_round = 0;
+    std::uint64_t first_round = 0, last_round = 0;
   };
 
   void Remember(const std::string& node, const UpdateSketch& difference);
+  bool Judges(const History& history) const;
 
   const std::size_t most_;
   const std::vector<parameters::StatisticRange> statistics_;

@@ -15,6 +15,11 @@ namespace {
 constexpr double kLeastAgreement = 0.5;
 // What chance may add to an agreement, in standard deviations.
 constexpr double kDeviations = 3;
+// The cosine of its own two halves below which a node contradicts itself. Noise and error feedback stay
+// above.
+constexpr double kContradiction = -0.25;
+// The mean cosine with its group below which a node is like no other.
+constexpr double kLeastFit = kLeastAgreement / 2;
 
 // n × n, row-major.
 class Square {
@@ -30,69 +35,132 @@ class Square {
 
 // What two halves say about n nodes.
 struct Likeness {
-  Square cosine;               // of the lasting differences of two nodes
+  Square cosine;               // of the lasting differences of two nodes, estimated, from -1 to 1
   std::vector<double> weight;  // of each node; they add up to 1
-  double noise = 0;            // standard deviation of an agreement where there is none
+  std::vector<double> noise;   // standard deviation of a cosine of each node where there is no likeness
+  std::vector<bool> steady;    // of each node: its halves do not contradict each other; else its weight is 0
 };
 
 // By how much each node differs, but no one decides alone.
-std::vector<double> Weights(const std::vector<double>& lasting) {
+std::vector<double> Weights(const std::vector<double>& lasting, const std::vector<bool>& steady) {
   constexpr double kMostOfMedian = 4;
   std::vector<double> sorted = lasting;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);
   std::vector<double> weights;
-  for (const double each : lasting) weights.push_back(std::min(each, kMostOfMedian * *middle));
+  for (std::size_t k = 0; k < lasting.size(); ++k) {
+    weights.push_back(steady[k] ? std::min(lasting[k], kMostOfMedian * *middle) : 0);
+  }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (double& weight : weights) weight /= sum;
+  for (double& weight : weights) weight /= sum > 0 ? sum : 1;
   return weights;
+}
+
+// Raises the squared length of each node's difference until no cosine exceeds 1. What two nodes have in
+// common in opposite rounds may be more than what each has in common with itself: the halves of one may
+// contradict each other by intent, or by error feedback, which sends later what it did not send before.
+void RaiseToProducts(const Square& product, std::vector<double>& lasting) {
+  const std::size_t n = lasting.size();
+  std::vector<double> factor(n, 1.0);
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t l = 0; l < k; ++l) {
+      const double cosine = product.at(k, l) / std::sqrt(lasting[k] * lasting[l]);
+      factor[k] = std::max(factor[k], cosine);
+      factor[l] = std::max(factor[l], cosine);
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k) lasting[k] *= factor[k];
 }
 
 Likeness Compare(const std::vector<Halves>& nodes) {
   const std::size_t n = nodes.size();
-  Likeness likeness{.cosine = Square(n), .weight = {}};
+  Likeness likeness{.cosine = Square(n), .weight = {}, .noise = {}, .steady = {}};
+  Square product(n);
   std::vector<double> noise(n), lasting(n);  // of the squared length of a node's difference
   for (std::size_t k = 0; k < n; ++k) {
     const auto& [even, odd] = nodes[k];
     noise[k] = std::sqrt(Dot(*even, *even) * Dot(*odd, *odd) / static_cast<double>(kSketchSize));
+    likeness.steady.push_back(Dot(*even, *odd) >=
+                              kContradiction * std::sqrt(Dot(*even, *even) * Dot(*odd, *odd)));
     // A difference below its own noise is none, and must not be scaled up.
-    lasting[k] = std::max({Dot(*even, *odd), 2 * noise[k], std::numeric_limits<double>::min()});
+    lasting[k] = std::max({std::abs(Dot(*even, *odd)), 2 * noise[k], std::numeric_limits<double>::min()});
   }
-  likeness.weight = Weights(lasting);
   for (std::size_t k = 0; k < n; ++k) {
-    likeness.noise += likeness.weight[k] * noise[k] / lasting[k] / std::sqrt(2.0);
     for (std::size_t l = 0; l < k; ++l) {
-      const double product = (Dot(*nodes[k].even, *nodes[l].odd) + Dot(*nodes[l].even, *nodes[k].odd)) / 2;
-      likeness.cosine.at(k, l) = likeness.cosine.at(l, k) = product / std::sqrt(lasting[k] * lasting[l]);
+      product.at(k, l) = (Dot(*nodes[k].even, *nodes[l].odd) + Dot(*nodes[l].even, *nodes[k].odd)) / 2;
+    }
+  }
+  RaiseToProducts(product, lasting);
+  likeness.weight = Weights(lasting, likeness.steady);
+  for (std::size_t k = 0; k < n; ++k) {
+    likeness.noise.push_back(noise[k] / lasting[k] / std::sqrt(2.0));
+    for (std::size_t l = 0; l < k; ++l) {
+      const double cosine = product.at(k, l) / std::sqrt(lasting[k] * lasting[l]);
+      likeness.cosine.at(k, l) = likeness.cosine.at(l, k) = std::clamp(cosine, -1.0, 1.0);
     }
   }
   return likeness;
 }
 
-// See FoundClusters: the nodes that are in a cluster, less for each that is in none.
-double Agreement(const Likeness& likeness, const std::vector<Members>& groups) {
-  double sum = 0, weights = 0, placed = 0;
-  for (const Members& group : groups) {
-    if (group.size() < 2) continue;
-    placed += static_cast<double>(group.size());
-    for (const std::size_t k : group) {
-      weights += likeness.weight[k];
-      for (const std::size_t l : group) {
-        if (k == l) continue;
-        sum += likeness.weight[k] * likeness.cosine.at(k, l) / static_cast<double>(group.size() - 1);
-      }
-    }
+// The mean cosine of a node and the other steady ones of its group; -1: there are none.
+double Fit(const Likeness& likeness, const Members& group, std::size_t node) {
+  double sum = 0, others = 0;
+  for (const std::size_t other : group) {
+    if (other == node || !likeness.steady[other]) continue;
+    sum += likeness.cosine.at(node, other);
+    ++others;
   }
-  return weights > 0 ? sum / weights * placed / static_cast<double>(likeness.weight.size()) : 0;
+  return others > 0 ? sum / others : -1;
 }
 
-std::size_t Clusters(const std::vector<Members>& groups) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(groups, [](const Members& group) { return group.size() > 1; }));
+std::ptrdiff_t SteadyNodes(const Likeness& likeness, const Members& group) {
+  return std::ranges::count_if(group, [&likeness](std::size_t node) { return likeness.steady[node]; });
+}
+
+// See Division: of the nodes that are in a cluster, less for each that is in none.
+double Agreement(const Likeness& likeness, const std::vector<Members>& groups) {
+  double sum = 0, weights = 0, placed = 0, all = 0;
+  for (const Members& group : groups) {
+    const auto steady = static_cast<double>(SteadyNodes(likeness, group));
+    all += steady;
+    if (steady < 2) continue;
+    placed += steady;
+    for (const std::size_t k : group) {
+      weights += likeness.weight[k];
+      sum += likeness.weight[k] * Fit(likeness, group, k);
+    }
+  }
+  return weights > 0 ? sum / weights * placed / all : 0;
+}
+
+// What chance may add to the agreement of these groups.
+double Chance(const Likeness& likeness, const std::vector<Members>& groups) {
+  double sum = 0, weights = 0;
+  for (const Members& group : groups) {
+    if (SteadyNodes(likeness, group) < 2) continue;
+    for (const std::size_t k : group) {
+      sum += likeness.weight[k] * likeness.noise[k];
+      weights += likeness.weight[k];
+    }
+  }
+  return weights > 0 ? kDeviations * sum / weights : kDeviations;
+}
+
+// Leaves the `most` largest groups of several nodes; the nodes of the others are alone. So a few nodes that
+// are alike, whatever they send, do not take the place of a larger cluster.
+void LeaveLargest(const Likeness& likeness, std::size_t most, std::vector<Members>& groups) {
+  std::ranges::stable_sort(groups, std::ranges::greater(),
+                           [&likeness](const Members& group) { return SteadyNodes(likeness, group); });
+  Members alone;
+  while (groups.size() > most) {
+    alone.insert(alone.end(), groups.back().begin(), groups.back().end());
+    groups.pop_back();
+  }
+  for (const std::size_t node : alone) groups.push_back({node});
 }
 
 // Joins the two groups that are most alike on average, again and again: the divisions on the way, from many
-// groups to two, as far as they have up to `most` clusters.
+// groups to two, with up to `most` clusters.
 std::vector<Division> Divisions(const Likeness& likeness, std::size_t most) {
   const std::size_t n = likeness.weight.size();
   Square mean = likeness.cosine;  // of the pairs of two groups
@@ -118,7 +186,7 @@ std::vector<Division> Divisions(const Likeness& likeness, std::size_t most) {
     Division division;
     std::ranges::copy_if(groups, std::back_inserter(division.groups),
                          [](const Members& g) { return !g.empty(); });
-    if (Clusters(division.groups) > most) continue;
+    LeaveLargest(likeness, most, division.groups);
     division.agreement = Agreement(likeness, division.groups);
     divisions.push_back(std::move(division));
   }
@@ -126,21 +194,40 @@ std::vector<Division> Divisions(const Likeness& likeness, std::size_t most) {
 }
 
 // The one with the fewest groups of those that are as good as the best, but for chance.
-std::optional<Division> Best(const std::vector<Division>& divisions, double chance) {
+std::optional<Division> Best(const Likeness& likeness, const std::vector<Division>& divisions) {
   const auto best = std::ranges::max_element(divisions, {}, &Division::agreement);
   if (best == divisions.end()) return std::nullopt;
-  const double enough = best->agreement - chance;
+  const double enough = best->agreement - Chance(likeness, best->groups);
   return *std::ranges::find_if(divisions.rbegin(), divisions.rend(),
                                [enough](const Division& each) { return each.agreement >= enough; });
+}
+
+// Takes the nodes out of their groups that contradict themselves or do not fit them, the worst first.
+void LeaveAlone(const Likeness& likeness, Division& division) {
+  Members alone;
+  for (Members& group : division.groups) {
+    while (group.size() > 1) {
+      const auto fit = [&](std::size_t node) {
+        return likeness.steady[node] ? Fit(likeness, group, node) : -2;
+      };
+      const auto worst = std::ranges::min_element(group, {}, fit);
+      if (fit(*worst) >= kLeastFit) break;
+      alone.push_back(*worst);
+      group.erase(worst);
+    }
+  }
+  for (const std::size_t node : alone) division.groups.push_back({node});
+  division.agreement = Agreement(likeness, division.groups);
 }
 
 }  // namespace
 
 std::optional<Division> Divide(const std::vector<Halves>& nodes, std::size_t most) {
   const Likeness likeness = Compare(nodes);
-  const double chance = kDeviations * likeness.noise;
-  std::optional<Division> best = Best(Divisions(likeness, most), chance);
-  if (best) best->needed = kLeastAgreement + chance;
+  std::optional<Division> best = Best(likeness, Divisions(likeness, most));
+  if (!best) return best;
+  LeaveAlone(likeness, *best);
+  best->needed = kLeastAgreement + Chance(likeness, best->groups);
   return best;
 }
 

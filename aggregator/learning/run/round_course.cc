@@ -143,6 +143,11 @@ void RoundCourse::LookForClusters(std::uint32_t round) {
   if (!run_.node_clusters) return;
   run_.node_clusters->EndRound();
   FoundClusters found = run_.node_clusters->Find();
+  const int before = run_.clusters == nullptr ? 0 : run_.clusters->clusters_size();
+  if (found.clusters.empty() && before > 0) {
+    KeepClusters(round, std::move(found.why_none));
+    return;
+  }
   auto clusters = std::make_shared<v1::Clusters>();
   for (const std::vector<std::string>& nodes : found.clusters) {
     clusters->add_clusters()->mutable_nodes()->Assign(nodes.begin(), nodes.end());
@@ -151,12 +156,24 @@ void RoundCourse::LookForClusters(std::uint32_t round) {
   clusters->set_agreement(found.agreement);
   clusters->set_round(round);
   clusters->set_message(std::move(found.why_none));
-  const int before = run_.clusters == nullptr ? 0 : run_.clusters->clusters_size();
-  if (clusters->clusters_size() != before && clusters->clusters_size() > 0) {
+  if (clusters->clusters_size() != before) {
     runtime::LogInfo(
         "run {}: its nodes form {} clusters, {} are alone; agreement {:.2f}; tributary run split {}",
         run_.name(), clusters->clusters_size(), clusters->alone_size(), clusters->agreement(), run_.name());
   }
+  run_.clusters = std::move(clusters);
+}
+
+// After a restart there is nothing to be found for some rounds, and the last rounds of a schedule move
+// little.
+void RoundCourse::KeepClusters(std::uint32_t round, std::string why_none) {
+  auto clusters = std::make_shared<v1::Clusters>(*run_.clusters);
+  if (clusters->missing_since() == 0) {
+    clusters->set_missing_since(round);
+    runtime::LogInfo("run {}: the {} clusters of round {} are not found again: {}", run_.name(),
+                     clusters->clusters_size(), clusters->round(), why_none);
+  }
+  clusters->set_message(std::move(why_none));
   run_.clusters = std::move(clusters);
 }
 

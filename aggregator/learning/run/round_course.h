@@ -40,6 +40,7 @@ class RoundCourse {
   bool KeepFailure(v1::Round line);
   absl::Status CommitRound();
   void LookForClusters(std::uint32_t round);
+  void KeepClusters(std::uint32_t round, std::string why_none);
   absl::Status FinishUnmasking(std::uint32_t round);
   void LeaveOutLiars(std::uint32_t round);
 

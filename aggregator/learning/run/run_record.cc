@@ -1,6 +1,7 @@
 #include "aggregator/learning/run/run_record.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -29,10 +30,26 @@ std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
   return over || state.committed % every == 0 ? std::optional(last->round()) : std::nullopt;
 }
 
+// The first of the nodes that the run's file names, and that are not connected; empty: none is away.
+std::string WhoIsAway(const RunState& state) {
+  constexpr std::size_t kMostNamed = 5;
+  std::vector<std::string> away;
+  for (const std::string& name : state.config.nodes) {
+    const Roster::Node* node = state.roster.Find(name);
+    if (node == nullptr || !node->status.connected()) away.push_back(name);
+  }
+  if (away.empty()) return "";
+  const std::size_t more = away.size() - std::min(away.size(), kMostNamed);
+  away.resize(away.size() - more);
+  return fmt::format("; away: {}{}", fmt::join(away, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 // Where it stands, and why.
 void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
   run.set_state(state.phase());
   run.set_message(state.StatusMessage());
+  if (state.phase() == v1::RUN_STATE_WAITING) run.mutable_message()->append(WhoIsAway(state));
   if (!failure.empty()) {
     run.set_state(v1::RUN_STATE_FAILED);
     run.set_message(failure);
@@ -78,6 +95,7 @@ RunRecord RecordOf(const RunParts& run) {
   shown.set_started_unix_ns(account.started_unix_ns);
   shown.set_epsilon(account.epsilon);
   shown.set_delta(config.privacy.delta);
+  shown.set_named_nodes(static_cast<std::uint32_t>(config.nodes.size()));
   record.config = run.config_text;
   record.clusters = run.clusters;
   if (run.clusters != nullptr) shown.set_clusters(static_cast<std::uint32_t>(run.clusters->clusters_size()));

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::RoundsHost;
 using testing::TestNode;
 
@@ -72,6 +73,26 @@ TEST_F(ClustersTest, AreFoundShownAndKeptOverARestart) {
   nodes_.clear();
   host_.Restart();
   EXPECT_THAT(Found(), ElementsAre(ElementsAre("ada", "amy", "ann"), ElementsAre("bea", "bob")));
+
+  // Looking begins anew; what was found stays until something else is found.
+  Join({"ann", "amy", "bob", "bea", "ada"});
+  for (std::uint32_t round = 7; round <= 12; ++round) {
+    TrainRound();
+    host_.WaitForRound(round);
+    EXPECT_THAT(Found(), ElementsAre(ElementsAre("ada", "amy", "ann"), ElementsAre("bea", "bob")));
+    const v1::Clusters clusters = host_.Run().clusters();
+    EXPECT_EQ(clusters.round(), round < 12 ? 6U : 12U);
+    EXPECT_EQ(clusters.missing_since(), round < 12 ? 7U : 0U);
+    EXPECT_EQ(clusters.message().empty(), round == 12) << clusters.message();
+  }
+}
+
+TEST_F(ClustersTest, ARunForSomeNodesSaysWhoIsAway) {
+  Start("nodes = [\"ann\", \"bob\", \"eve\"]\nmin_nodes = 2\nname = \"r\"\n");
+  TestNode ann(host_, "ann");
+  EXPECT_THAT(ann.Next().wait().reason(), Not(HasSubstr("bob"))) << "for operators";
+  EXPECT_THAT(host_.Run().run().message(), HasSubstr("1 of 2 required nodes connected; away: bob, eve"));
+  EXPECT_EQ(host_.Run().run().named_nodes(), 3U);
 }
 
 TEST_F(ClustersTest, ARunThatDoesNotLookForThemHasNone) {

@@ -20,7 +20,7 @@ RunRecord RecordOf(std::uint32_t round) {
 }
 
 TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   runtime::Metrics metrics;
   // A later round that is not judged hides nothing.
   RunRecord record = RecordOf(11);
@@ -43,7 +43,7 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
 }
 
 TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   runtime::Metrics metrics;
   RunRecord record = RecordOf(1);
   record.run.set_joined_nodes(3);
@@ -65,7 +65,7 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
 }
 
 TEST(RunMetricsTest, ShowsFailedRoundsAndTheDeadlineOfTheRoundUnderWay) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   runtime::Metrics metrics;
   RunRecord record = RecordOf(1);
   record.failed_rounds = 2;
@@ -80,7 +80,7 @@ TEST(RunMetricsTest, ShowsFailedRoundsAndTheDeadlineOfTheRoundUnderWay) {
 }
 
 TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   runtime::Metrics metrics;
   board.Publish(RecordOf(3));
   metrics.AddCollector([&board](runtime::Reading& reading) { CollectRuns(board, reading); });

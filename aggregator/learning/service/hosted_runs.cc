@@ -32,7 +32,7 @@ HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<stor
     : store_(std::move(store)),
       surroundings_{*store_, clock, options.keep_models, options.judged},
       max_runs_(options.max_runs),
-      board_(std::move(reader)) {}
+      board_(std::move(reader), options.max_runs) {}
 
 absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOptions& options,
                                                              const runtime::Clock& clock,

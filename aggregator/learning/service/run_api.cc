@@ -159,6 +159,7 @@ absl::StatusOr<v1::ListRunsResponse> ListRuns(const RunBoard& board, const Relay
     *response.add_runs() = (*next)->run;
   }
   response.set_more(next != runs.end());
+  response.set_room(board.Room());
   if (relay != nullptr) *response.mutable_parent() = ParentMessage(*relay);
   return response;
 }

@@ -42,7 +42,7 @@ TEST(RunApiTest, SaysWhichParameterIsBadAndWhatIsAllowed) {
 }
 
 TEST(RunBoardTest, HoldsTheLatestViewOfEachRunInTheOrderOfTheirStart) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   board.Publish(RecordOf("b", 0));
   board.Publish(RecordOf("a", 0));
   board.Publish(RecordOf("b", 5));
@@ -54,7 +54,7 @@ TEST(RunBoardTest, HoldsTheLatestViewOfEachRunInTheOrderOfTheirStart) {
 }
 
 TEST(RunBoardTest, GivesItsNodesByPages) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   std::vector<v1::Participant> nodes(3);
   nodes[0].set_node("c");
   nodes[1].set_node("a");
@@ -73,7 +73,7 @@ TEST(RunBoardTest, GivesItsNodesByPages) {
 }
 
 TEST(RunBoardTest, ForgetsNodesThatGaveTheirPlaceBack) {
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   std::vector<v1::Participant> nodes(3);
   nodes[0].set_node("a");
   nodes[1].set_node("b");
@@ -91,7 +91,7 @@ TEST(RunBoardTest, TellsListenersThatAreStillThere) {
     void OnChange(const std::string& run) override { changes += run == "a"; }
     int changes = 0;
   };
-  RunBoard board(nullptr);
+  RunBoard board(nullptr, 8);
   const auto kept = std::make_shared<Counter>();
   auto gone = std::make_shared<Counter>();
   board.Add(kept);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tributary::learning {
@@ -57,6 +58,15 @@ RunBoard::Records RunBoard::Runs() const {
   Records records;
   for (const std::string& name : order_) records.push_back(entries_.find(name)->second.record);
   return records;
+}
+
+std::uint32_t RunBoard::Room() const {
+  const runtime::MutexLock lock(mutex_);
+  const auto active = static_cast<std::size_t>(std::ranges::count_if(entries_, [](const auto& entry) {
+    const v1::RunState state = entry.second.record->run.state();
+    return state != v1::RUN_STATE_FINISHED && state != v1::RUN_STATE_STOPPED && state != v1::RUN_STATE_FAILED;
+  }));
+  return static_cast<std::uint32_t>(most_active_ - std::min(most_active_, active));
 }
 
 std::shared_ptr<const RunRecord> RunBoard::Find(std::string_view name) const {

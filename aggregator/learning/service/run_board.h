@@ -42,7 +42,9 @@ class RunBoard {
     virtual void OnChange(const std::string& run) = 0;
   };
 
-  explicit RunBoard(std::unique_ptr<store::StoreReader> reader) : reader_(std::move(reader)) {}
+  // `most_active`: runs that have not ended, at most.
+  RunBoard(std::unique_ptr<store::StoreReader> reader, std::size_t most_active)
+      : reader_(std::move(reader)), most_active_(most_active) {}
 
   // Replaces what is known of the run and of these nodes of it. The listeners are told.
   void Publish(RunRecord record, ChangedParticipants changed = {});
@@ -52,6 +54,8 @@ class RunBoard {
 
   // In the order in which they were started.
   Records Runs() const;
+  // How many runs may be started besides.
+  std::uint32_t Room() const;
   // Null: no run of that name.
   std::shared_ptr<const RunRecord> Find(std::string_view name) const;
 
@@ -72,6 +76,7 @@ class RunBoard {
   };
 
   const std::unique_ptr<store::StoreReader> reader_;
+  const std::size_t most_active_;
   mutable runtime::Mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_ GUARDED_BY(mutex_);
   std::vector<std::string> order_ GUARDED_BY(mutex_);  // of their starts

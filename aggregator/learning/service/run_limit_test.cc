@@ -32,6 +32,15 @@ class RunLimitTest : public ::testing::Test {
     EXPECT_TRUE(v1::RunService::NewStub(host_.channel())->StopRun(&context, request, &stopped).ok());
   }
 
+  // More runs that may be started, as the list says.
+  std::uint32_t Room() const {
+    grpc::ClientContext context;
+    v1::ListRunsResponse runs;
+    const auto stub = v1::RunService::NewStub(host_.channel());
+    EXPECT_TRUE(stub->ListRuns(&context, v1::ListRunsRequest(), &runs).ok());
+    return runs.room();
+  }
+
   RoundsHost host_;
 };
 
@@ -44,7 +53,9 @@ TEST_F(RunLimitTest, RefusesAnotherRunAndSaysWhatToDo) {
 }
 
 TEST_F(RunLimitTest, ARunThatHasEndedMakesRoomWhicheverItIs) {
+  EXPECT_EQ(Room(), 0U);
   Stop("b");
+  EXPECT_EQ(Room(), 1U);
   EXPECT_TRUE(Start("c").ok());
   EXPECT_FALSE(Start("d").ok());
   Stop("a");
