@@ -227,9 +227,12 @@ absl::Status Split(const RunSplitArguments& arguments) {
     started = PlannedRuns(runs);
   } else {
     if (!HasEnded(response.run())) {
-      RETURN_IF_ERROR(Stop(arguments));
-      // A round may have been committed meanwhile. From here on nothing changes.
+      const absl::Status stop = Stop(arguments);
+      // Rounds may have been committed meanwhile, the last one too. From here on nothing changes.
       ASSIGN_OR_RETURN(const v1::GetRunResponse stopped, GetRun(arguments, arguments.run));
+      if (!HasEnded(stopped.run())) {
+        return stop.ok() ? Failed("the aggregator has stopped the run, and says that it goes on") : stop;
+      }
       ASSIGN_OR_RETURN(runs, RunsOf(stopped.run(), response.clusters(), base));
     }
     RETURN_IF_ERROR(WithContext(

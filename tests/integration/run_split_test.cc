@@ -21,9 +21,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::size_t kElements = 300;
+constexpr int kSplitRounds = 100'000;  // more than a test takes
 
 class RunSplitTest : public ::testing::Test {
  protected:
+  // `keys`: more of the aggregator's section [federation].
+  explicit RunSplitTest(const std::string& keys = "")
+      : aggregator_(folder_, "aggregator", {"south"}, FederationKeys(folder_) + keys) {}
+
   void SetUp() override {
     aggregator_.Start();
     ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
@@ -42,11 +47,12 @@ class RunSplitTest : public ::testing::Test {
   void Start(const std::string& more) {
     const std::string model =
         folder_.Write("w.safetensors", OneTensorModel(std::vector<float>(kElements, 0.25F)));
-    const std::string file = folder_.Write("run.toml",
-                                           "name = \"r\"  # as the operator calls it\nrounds = 40\nmin_nodes "
-                                           "= 5\nquorum = 3\n[client]\nworkload = "
-                                           "\"external\"\ntrainer = \"any\"\n" +
-                                               more);
+    const std::string file = folder_.Write(
+        "run.toml", "name = \"r\"  # as the operator calls it\nrounds = " + std::to_string(kSplitRounds) +
+                        "\nmin_nodes "
+                        "= 5\nquorum = 3\n[client]\nworkload = "
+                        "\"external\"\ntrainer = \"any\"\n" +
+                        more);
     ASSERT_EQ(Run({"run", "start", file, "--model", model}), 0) << Said();
   }
 
@@ -74,7 +80,7 @@ class RunSplitTest : public ::testing::Test {
 
   std::string said_;
   ScratchFolder folder_;
-  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}, FederationKeys(folder_)};
+  AggregatorProcess aggregator_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;
 };
 
@@ -102,7 +108,7 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
   EXPECT_EQ(Answer("r-2")["run"]["joined_nodes"], 2);
   EXPECT_EQ(Answer("r-1")["run"]["quorum"], 2) << "three of five nodes, of a quorum of three";
   // What was left to do.
-  EXPECT_EQ(Answer("r-1")["run"]["rounds"].get<int>() + stopped["committed_rounds"].get<int>(), 40);
+  EXPECT_EQ(Answer("r-1")["run"]["rounds"].get<int>() + stopped["committed_rounds"].get<int>(), kSplitRounds);
   // From the model where the run stopped.
   const auto before = ReadText(folder_.Path(
       "store/models/r." + std::to_string(stopped["committed_rounds"].get<int>()) + ".safetensors"));
@@ -138,6 +144,21 @@ TEST_F(RunSplitTest, StopsNothingWhereItCouldNotDoTheRest) {
   ASSERT_EQ(Run({"run", "split", "r", "--name", "s"}), 0) << Said();
   EXPECT_THAT(Said(), HasSubstr("in no run: late\n"));
   EXPECT_TRUE(WaitFor([&] { return Committed("s-1") >= 1 && Committed("s-2") >= 1; })) << Answer("s-1");
+}
+
+class RunSplitRoomTest : public RunSplitTest {
+ protected:
+  RunSplitRoomTest() : RunSplitTest("max_runs = 1\n") {}
+};
+
+TEST_F(RunSplitRoomTest, StopsNothingWhereThereIsNoRoomForTheNewRuns) {
+  Start("[clusters]\nmost = 3\n");
+  for (const char* name : {"a1", "a2", "b1", "b2", "b3"}) AddNode(name);
+  ASSERT_TRUE(WaitFor([&] { return Answer("r").value(json::json_pointer("/run/clusters"), 0) == 2; }))
+      << Answer("r");
+  EXPECT_EQ(Run({"run", "split", "r"}), 1);
+  EXPECT_THAT(Said(), HasSubstr("2 runs would be started, and the aggregator has room for 1"));
+  EXPECT_NE(Answer("r")["run"]["state"], "RUN_STATE_STOPPED");
 }
 
 TEST_F(RunSplitTest, SaysWhyThereIsNothingToSplit) {
