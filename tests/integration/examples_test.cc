@@ -59,8 +59,9 @@ TEST_F(ExamplesTest, EveryRunIsOneThatCanBeStarted) {
   for (const std::string& file : files) {
     std::vector<std::string> words = {"run", "start", file, "--check"};
     if (file.ends_with("levenberg_marquardt.toml")) words.insert(words.end(), {"--model", start});
-    if (file.ends_with("modulation.toml")) {
-      words.insert(words.end(), {"--model", TRIBUTARY_SOURCE_DIR "/models/modulation.safetensors"});
+    for (const std::string network : {"modulation", "positioning"}) {
+      if (!file.ends_with(network + ".toml")) continue;
+      words.insert(words.end(), {"--model", TRIBUTARY_SOURCE_DIR "/models/" + network + ".safetensors"});
     }
     EXPECT_EQ(Faults("tributary", words), "") << file;
   }
