@@ -97,15 +97,25 @@ class TrainingBoard::BoardStages final : public nn::StageUnit {
     return created.status();
   }
 
+  // For a board that computes gradients.
+  absl::Status ReadyGradients() {
+    if (gradients_ != nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(refused_);
+    auto created = accelerator::EncoderGradients::Create(encoder_, batch_, *board_.board_.tensors);
+    if (created.ok()) {
+      gradients_ = *std::move(created);
+    } else if (absl::IsResourceExhausted(created.status())) {
+      refused_ = created.status();
+    }
+    return created.status();
+  }
+
  private:
   // Gradients are the processor's, uncounted, where no board could compute them.
   bool WithGradients(absl::FunctionRef<absl::Status(accelerator::EncoderGradients&)> compute) {
     if (!board_.ComputesGradients(encoder_)) return false;
     return board_.Computed(board_.gradients_, [&] {
-      if (gradients_ == nullptr) {
-        ASSIGN_OR_RETURN(gradients_,
-                         accelerator::EncoderGradients::Create(encoder_, batch_, *board_.board_.tensors));
-      }
+      RETURN_IF_ERROR(ReadyGradients());
       return compute(*gradients_);
     });
   }
@@ -190,6 +200,7 @@ absl::StatusOr<std::unique_ptr<nn::StageUnit>> TrainingBoard::Stages(const nn::E
   }
   auto stages = std::make_unique<BoardStages>(*this, encoder, batch);
   stages->Ready().IgnoreError();  // Compute says what came of it
+  if (ComputesGradients(encoder)) stages->ReadyGradients().IgnoreError();
   if (!fall_back_to_cpu_) RETURN_IF_ERROR(stages->refused());
   return stages;
 }

@@ -64,29 +64,30 @@ class ModelViews final : public accelerator::ViewUnit {
 // The tensor unit's golden model, which may be away when a program is made ready.
 class ModelTensors final : public accelerator::TensorModelTarget {
  public:
-  ModelTensors(Fails away, bool bfloat16)
-      : TensorModelTarget({.bfloat16 = bfloat16}), away_(std::move(away)) {}
+  ModelTensors(Fails away, bool bfloat16, Fails full)
+      : TensorModelTarget({.bfloat16 = bfloat16}), away_(std::move(away)), full_(std::move(full)) {}
 
   accelerator::Accelerator::Counters counters() const override { return {.reopened = ready_}; }
 
   absl::StatusOr<std::unique_ptr<accelerator::TensorJob>> MakeJob(std::vector<std::uint64_t> program,
                                                                   const fpga::TensorBuffers& buffers,
                                                                   std::size_t runs) const override {
+    if (full_(asked_)) return absl::ResourceExhaustedError("the board has no memory left");
     if (away_(asked_++)) return absl::UnavailableError("the board is away");
     ++ready_;
     return TensorModelTarget::MakeJob(std::move(program), buffers, runs);
   }
 
  private:
-  const Fails away_;
+  const Fails away_, full_;
   mutable int asked_ = 0;
   mutable std::uint64_t ready_ = 0;
 };
 
 accelerator::EncoderBoard ModelBoard(Fails views_fail = FailsNever(), Fails tensors_away = FailsNever(),
-                                     bool bfloat16 = false) {
+                                     bool bfloat16 = false, Fails full = FailsNever()) {
   return {.views = std::make_unique<ModelViews>(std::move(views_fail)),
-          .tensors = std::make_unique<ModelTensors>(std::move(tensors_away), bfloat16)};
+          .tensors = std::make_unique<ModelTensors>(std::move(tensors_away), bfloat16, std::move(full))};
 }
 
 int Occurrences(const std::string& text, const std::string& part) {
@@ -168,6 +169,15 @@ TEST_F(TrainingBoardTest, LeavesGradientsToTheProcessorIfItMay) {
   EXPECT_EQ(*Update(*Workload(&board)), UpdateOfProcessor());
   EXPECT_GT(board.counters().fallbacks, 2 * kSteps) << "each product is counted";
   EXPECT_EQ(Occurrences(log.text(), "the processor computes the gradients"), 1);
+}
+
+// As a run that does not fit is declined, instead of round after round.
+TEST_F(TrainingBoardTest, ABoardWithoutMemoryForGradientsRefusesTheRunAtOnce) {
+  TrainingBoard strict(ModelBoard(FailsNever(), FailsNever(), /*bfloat16=*/true, FailsAt(2)), false);
+  EXPECT_EQ(strict.Stages(OnTheBoard().trainer.encoder, 4).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  TrainingBoard lenient(ModelBoard(FailsNever(), FailsNever(), /*bfloat16=*/true, FailsAt(2)), true);
+  EXPECT_EQ(*Update(*Workload(&lenient)), UpdateOfProcessor());
 }
 
 TEST_F(TrainingBoardTest, AFailedGradientEndsTheRound) {
