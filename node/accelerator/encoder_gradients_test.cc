@@ -16,6 +16,7 @@
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/kernel/convolution_3x3.h"
 #include "core/nn/kernel/random_stream.h"
+#include "node/accelerator/quantised_encoder_fixture.h"
 #include "node/accelerator/tensor_target.h"
 
 namespace tributary::accelerator {
@@ -24,16 +25,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::size_t kGradientBatch = 19;  // whole groups of images and a part of one, whatever the lanes
-
-nn::EncoderOptions QuantisedEncoder(std::size_t side, std::size_t inputs, std::vector<std::size_t> channels) {
-  return {.side = side,
-          .input_channels = inputs,
-          .channels = std::move(channels),
-          .grid = 1,
-          .norm = nn::EncoderNorm::kNone,
-          .activation = nn::EncoderActivation::kHardClip,
-          .quantised = true};
-}
 
 // A golden model that counts what its jobs hold, and whose jobs fail when they are told to.
 class CountingTarget final : public TensorModelTarget {

@@ -12,6 +12,7 @@
 
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/kernel/random_stream.h"
+#include "node/accelerator/quantised_encoder_fixture.h"
 #include "node/accelerator/tensor_target.h"
 
 namespace tributary::accelerator {
@@ -22,16 +23,6 @@ using testing::HasSubstr;
 using Pixels = std::vector<std::uint8_t>;
 
 constexpr std::size_t kStagesBatch = 3;
-
-nn::EncoderOptions Quantised(std::size_t side, std::size_t inputs, std::vector<std::size_t> channels) {
-  return {.side = side,
-          .input_channels = inputs,
-          .channels = std::move(channels),
-          .grid = 1,
-          .norm = nn::EncoderNorm::kNone,
-          .activation = nn::EncoderActivation::kHardClip,
-          .quantised = true};
-}
 
 // An encoder with random weights, of which some are beyond what 8 bits can say.
 class EncoderStagesTest : public ::testing::TestWithParam<nn::EncoderOptions> {
@@ -156,9 +147,10 @@ TEST_P(EncoderStagesTest, TakeNoMoreThanTheirBytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Encoders, EncoderStagesTest,
-                         testing::Values(Quantised(28, 1, {16, 32, 64}), Quantised(21, 1, {5}),
-                                         Quantised(32, 3, {8, 20}), Quantised(31, 3, {5, 6, 7, 8}),
-                                         Quantised(64, 3, {20})),
+                         testing::Values(QuantisedEncoder(28, 1, {16, 32, 64}), QuantisedEncoder(21, 1, {5}),
+                                         QuantisedEncoder(32, 3, {8, 20}),
+                                         QuantisedEncoder(31, 3, {5, 6, 7, 8}),
+                                         QuantisedEncoder(64, 3, {20})),
                          [](const auto& shown) {
                            return std::to_string(shown.param.side) + "x" +
                                   std::to_string(shown.param.channels.size());
@@ -175,18 +167,18 @@ class EncoderStagesFaultTest : public ::testing::Test {
 };
 
 TEST_F(EncoderStagesFaultTest, RefuseFloats) {
-  nn::EncoderOptions options = Quantised(28, 1, {16});
+  nn::EncoderOptions options = QuantisedEncoder(28, 1, {16});
   options.quantised = false;
   EXPECT_THAT(Refused(options), HasSubstr("not quantised"));
 }
 
 TEST_F(EncoderStagesFaultTest, RefuseWhatDoesNotFitTheUnit) {
-  EXPECT_THAT(Refused(Quantised(64, 3, {128})), HasSubstr("conv1 does not fit the tensor unit"));
+  EXPECT_THAT(Refused(QuantisedEncoder(64, 3, {128})), HasSubstr("conv1 does not fit the tensor unit"));
 }
 
 TEST_F(EncoderStagesFaultTest, RefuseOtherNumbersOfPixelsAndWeights) {
   const TensorModelTarget unit{fpga::TensorUnitSize()};
-  const auto stages = *EncoderStages::Create(Quantised(28, 1, {4}), 1, unit);
+  const auto stages = *EncoderStages::Create(QuantisedEncoder(28, 1, {4}), 1, unit);
   const Pixels images(28 * 28);
   const std::vector<std::int8_t> kernels(4 * 9);
   EXPECT_EQ(stages->Compute(images, kernels), absl::OkStatus());

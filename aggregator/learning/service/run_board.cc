@@ -62,10 +62,8 @@ RunBoard::Records RunBoard::Runs() const {
 
 std::uint32_t RunBoard::Room() const {
   const runtime::MutexLock lock(mutex_);
-  const auto active = static_cast<std::size_t>(std::ranges::count_if(entries_, [](const auto& entry) {
-    const v1::RunState state = entry.second.record->run.state();
-    return state != v1::RUN_STATE_FINISHED && state != v1::RUN_STATE_STOPPED && state != v1::RUN_STATE_FAILED;
-  }));
+  const auto active = static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const auto& entry) { return !entry.second.record->ended(); }));
   return static_cast<std::uint32_t>(most_active_ - std::min(most_active_, active));
 }
 
