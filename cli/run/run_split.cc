@@ -14,8 +14,8 @@
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/run/run_messages.h"
+#include "cli/run/split_plan.h"
 #include "cli/run/start_call.h"
-#include "core/config/top_values.h"
 #include "core/learning/run_config.h"
 #include "core/runtime/process.h"
 #include "core/status/context.h"
@@ -35,9 +35,9 @@ constexpr const char* kRunSplitExamples = R"(Examples:
   tributary run split letters --name l  the same with l-1, l-2 and so on
 
 Needs a run whose file has [clusters] with most, and whose nodes were found to form clusters: `tributary run show` tells. Each
-new run starts from the run's present model, has the settings of its file, min_nodes and quorum in proportion, takes the nodes
-of its cluster alone, and does the rounds that were left, or all if none were. Nodes that are like no other, or are not judged
-yet, are in none of them. Nothing is stopped where names are taken or the aggregator has no room. Doing it again does what was
+new run starts from the run's present model, has the settings of its file, min_nodes and quorum in proportion and of no more
+nodes than are connected, takes the nodes of its cluster alone, and does the rounds that were left, or all if none were. Nodes
+that are like no other, or are not judged yet, are in none of them. Nothing is stopped where names are taken or the aggregator has no room. Doing it again does what was
 left to do.)";
 
 struct RunSplitArguments {
@@ -48,54 +48,8 @@ struct RunSplitArguments {
   bool json = false;
 };
 
-struct NewRun {
-  std::string config;
-  learning::RunConfig parsed;
-};
-using NewRuns = std::vector<NewRun>;
-
 absl::Status Failed(std::string message) {
   return WithExitCode(absl::FailedPreconditionError(std::move(message)), runtime::kExitFailure);
-}
-
-// The run of a cluster. `all`: the nodes of all clusters, and those that are alone.
-absl::StatusOr<NewRun> RunOfCluster(const v1::Run& run, const v1::Cluster& cluster, const std::string& name,
-                                    int all) {
-  const std::string path = wire::PeerText(run.name());
-  ASSIGN_OR_RETURN(const learning::RunConfig whole, learning::ParseRunConfig(run.config(), path));
-  const auto size = static_cast<std::uint64_t>(cluster.nodes_size());
-  // As many boards may be away as before, in proportion.
-  const auto share = [size, all](std::uint32_t nodes) {
-    const auto of = static_cast<std::uint64_t>(std::max(all, 1));
-    return static_cast<std::int64_t>(std::min((nodes * size + of - 1) / of, size));
-  };
-  const bool left = run.rounds() > run.committed_rounds();
-  ASSIGN_OR_RETURN(std::string config,
-                   config::WithTopValues(
-                       run.config(), path,
-                       {{"name", name},
-                        {"model", std::string()},
-                        {"nodes", std::vector<std::string>(cluster.nodes().begin(), cluster.nodes().end())},
-                        {"min_nodes", share(whole.min_nodes)},
-                        {"quorum", share(whole.quorum)},
-                        {"rounds", std::int64_t{run.rounds() - (left ? run.committed_rounds() : 0)}}}));
-  ASSIGN_OR_RETURN(learning::RunConfig parsed, learning::ParseRunConfig(config, path));
-  return NewRun{std::move(config), std::move(parsed)};
-}
-
-absl::StatusOr<NewRuns> RunsOf(const v1::Run& run, const v1::Clusters& clusters, const std::string& base) {
-  int all = clusters.alone_size();
-  for (const v1::Cluster& cluster : clusters.clusters()) all += cluster.nodes_size();
-  NewRuns runs;
-  for (const v1::Cluster& cluster : clusters.clusters()) {
-    const std::string name = fmt::format("{}-{}", base, runs.size() + 1);
-    if (name.size() > learning::kMostPlainName) {
-      return Failed(fmt::format("the name {} would be too long: --name gives the new runs another one",
-                                wire::PeerText(name)));
-    }
-    ASSIGN_OR_RETURN(runs.emplace_back(), RunOfCluster(run, cluster, name, all));
-  }
-  return runs;
 }
 
 absl::StatusOr<v1::GetRunResponse> GetRun(const RunSplitArguments& arguments, const std::string& run) {
@@ -116,7 +70,8 @@ absl::Status MustHaveClusters(const v1::GetRunResponse& response) {
 
 // Whether the runs can be started once the run has ended: their names are free, or are those of runs that an
 // earlier split started, and there is room.
-absl::Status CheckFree(const RunSplitArguments& arguments, const v1::Run& run, const NewRuns& runs) {
+absl::Status CheckFree(const RunSplitArguments& arguments, const v1::Run& run,
+                       const std::vector<NewRun>& runs) {
   ASSIGN_OR_RETURN(
       const v1::ListRunsResponse present,
       CallAggregator(arguments.connection, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest()));
@@ -131,7 +86,7 @@ absl::Status CheckFree(const RunSplitArguments& arguments, const v1::Run& run, c
         fmt::format("there is a run {} already: --name gives the new runs another name", name);
     if (!HasEnded(run)) return Failed(taken);
     ASSIGN_OR_RETURN(const v1::GetRunResponse other, GetRun(arguments, name));
-    if (other.run().config() != each.config) return Failed(taken);
+    if (!IsOfSamePlan(each, other.run().config())) return Failed(taken);
   }
   const std::uint32_t room = present.room() + (HasEnded(run) ? 0 : 1);
   if (!present.has_room() || needed <= room) return absl::OkStatus();
@@ -142,7 +97,8 @@ absl::Status CheckFree(const RunSplitArguments& arguments, const v1::Run& run, c
 }
 
 // The initial models of the runs.
-absl::StatusOr<std::vector<std::string>> ModelsOf(const RunSplitArguments& arguments, const NewRuns& runs) {
+absl::StatusOr<std::vector<std::string>> ModelsOf(const RunSplitArguments& arguments,
+                                                  const std::vector<NewRun>& runs) {
   ASSIGN_OR_RETURN(const ModelFile model, ReadModelSource("run:" + arguments.run, arguments.connection));
   std::vector<std::string> models;
   for (const NewRun& each : runs) {
@@ -151,30 +107,20 @@ absl::StatusOr<std::vector<std::string>> ModelsOf(const RunSplitArguments& argum
   return models;
 }
 
-// Nodes of the run that are neither in a cluster nor alone.
-google::protobuf::RepeatedPtrField<std::string> NotJudged(const v1::GetRunResponse& response) {
-  std::set<std::string> judged(response.clusters().alone().begin(), response.clusters().alone().end());
-  for (const v1::Cluster& each : response.clusters().clusters()) {
-    judged.insert(each.nodes().begin(), each.nodes().end());
-  }
-  google::protobuf::RepeatedPtrField<std::string> others;
-  for (const v1::Participant& each : response.participants()) {
-    if (!judged.contains(each.node())) *others.Add() = each.node();
-  }
-  return others;
-}
-
-void PrintPlan(const v1::GetRunResponse& response, const NewRuns& runs) {
+void PrintPlan(const v1::GetRunResponse& response, const SplitPlan& plan) {
   const v1::Clusters& found = response.clusters();
   int number = 0;
-  for (const NewRun& each : runs) {
-    std::cout << fmt::format("{}: {} rounds, {} nodes: {}\n", each.parsed.name, each.parsed.rounds,
-                             each.parsed.nodes.size(), NamesText(found.clusters(number++).nodes()));
+  for (const NewRun& each : plan.runs) {
+    std::cout << fmt::format("{}: {} rounds, {} nodes, at least {}: {}\n", each.parsed.name,
+                             each.parsed.rounds, each.parsed.nodes.size(), each.parsed.min_nodes,
+                             NamesText(found.clusters(number++).nodes()));
   }
-  if (!found.alone().empty()) std::cout << "in no run: " << NamesText(found.alone()) << "\n";
-  if (const auto others = NotJudged(response); !others.empty()) {
-    std::cout << "not judged yet, and in no run: " << NamesText(others) << "\n";
+  const v1::RunSplit& outside = plan.outside;
+  if (!outside.alone().empty()) std::cout << "in no run: " << NamesText(outside.alone()) << "\n";
+  if (!outside.not_judged().empty()) {
+    std::cout << "not judged yet, and in no run: " << NamesText(outside.not_judged()) << "\n";
   }
+  if (!outside.away().empty()) std::cout << "away now: " << NamesText(outside.away()) << "\n";
   if (found.missing_since() > 0) {
     std::cout << fmt::format("found after round {}, not again since round {}: {}\n", found.round(),
                              found.missing_since(), wire::PeerText(found.message()));
@@ -183,9 +129,9 @@ void PrintPlan(const v1::GetRunResponse& response, const NewRuns& runs) {
                            wire::PeerText(response.run().name()));
 }
 
-v1::ListRunsResponse PlannedRuns(const NewRuns& runs) {
-  v1::ListRunsResponse planned;
-  for (const NewRun& each : runs) {
+v1::RunSplit Planned(const SplitPlan& plan) {
+  v1::RunSplit planned = plan.outside;
+  for (const NewRun& each : plan.runs) {
     v1::Run& run = *planned.add_runs();
     run.set_name(each.parsed.name);
     run.set_rounds(each.parsed.rounds);
@@ -203,8 +149,8 @@ absl::Status Stop(const RunSplitArguments& arguments) {
 }
 
 // The run has ended. Adds to `started` what goes on.
-absl::Status StartAll(const RunSplitArguments& arguments, const NewRuns& runs,
-                      v1::ListRunsResponse& started) {
+absl::Status StartAll(const RunSplitArguments& arguments, const std::vector<NewRun>& runs,
+                      v1::RunSplit& started) {
   ASSIGN_OR_RETURN(const std::vector<std::string> models, ModelsOf(arguments, runs));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     ASSIGN_OR_RETURN(v1::StartRunResponse answer,
@@ -215,35 +161,48 @@ absl::Status StartAll(const RunSplitArguments& arguments, const NewRuns& runs,
   return absl::OkStatus();
 }
 
+// Stops the run, if it goes on still. Afterwards nothing of it changes, so that the same command can do what
+// is left.
+absl::StatusOr<v1::GetRunResponse> Stopped(const RunSplitArguments& arguments, v1::GetRunResponse response) {
+  if (HasEnded(response.run())) return response;
+  const absl::Status stop = Stop(arguments);
+  // Rounds may have been committed meanwhile, the last one too.
+  ASSIGN_OR_RETURN(response, GetRun(arguments, arguments.run));
+  if (!HasEnded(response.run())) {
+    return stop.ok() ? Failed("the aggregator has stopped the run, and says that it goes on") : stop;
+  }
+  return response;
+}
+
 absl::Status Split(const RunSplitArguments& arguments) {
   const std::string& base = arguments.name.empty() ? arguments.run : arguments.name;
-  ASSIGN_OR_RETURN(const v1::GetRunResponse response, GetRun(arguments, arguments.run));
+  if (!learning::IsPlainName(base)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--name: {} must have at most {} letters, digits, '-', '_' and '.'", base, learning::kMostPlainName));
+  }
+  ASSIGN_OR_RETURN(v1::GetRunResponse response, GetRun(arguments, arguments.run));
   RETURN_IF_ERROR(MustHaveClusters(response));
-  ASSIGN_OR_RETURN(NewRuns runs, RunsOf(response.run(), response.clusters(), base));
-  RETURN_IF_ERROR(CheckFree(arguments, response.run(), runs));
-  RETURN_IF_ERROR(ModelsOf(arguments, runs).status());
-  v1::ListRunsResponse started;
+  const std::set<std::string> connected = ConnectedNodes(response);
+  ASSIGN_OR_RETURN(SplitPlan plan, PlanSplit(response, base, connected));
+  RETURN_IF_ERROR(CheckFree(arguments, response.run(), plan.runs));
+  RETURN_IF_ERROR(ModelsOf(arguments, plan.runs).status());
+  v1::RunSplit said;
   if (arguments.check) {
-    started = PlannedRuns(runs);
+    said = Planned(plan);
   } else {
-    if (!HasEnded(response.run())) {
-      const absl::Status stop = Stop(arguments);
-      // Rounds may have been committed meanwhile, the last one too. From here on nothing changes.
-      ASSIGN_OR_RETURN(const v1::GetRunResponse stopped, GetRun(arguments, arguments.run));
-      if (!HasEnded(stopped.run())) {
-        return stop.ok() ? Failed("the aggregator has stopped the run, and says that it goes on") : stop;
-      }
-      ASSIGN_OR_RETURN(runs, RunsOf(stopped.run(), response.clusters(), base));
-    }
+    ASSIGN_OR_RETURN(response, Stopped(arguments, std::move(response)));
+    // Its nodes may have been divided anew, too.
+    ASSIGN_OR_RETURN(plan, PlanSplit(response, base, connected));
+    said = plan.outside;
     RETURN_IF_ERROR(WithContext(
         fmt::format("{} has ended, and not all of its new runs are started; the same command does the rest",
                     wire::PeerText(response.run().name())),
-        StartAll(arguments, runs, started)));
+        StartAll(arguments, plan.runs, said)));
   }
   if (arguments.json) {
-    std::cout << wire::MessageJson(started) << "\n";
+    std::cout << wire::MessageJson(said) << "\n";
   } else {
-    PrintPlan(response, runs);
+    PrintPlan(response, plan);
   }
   return absl::OkStatus();
 }

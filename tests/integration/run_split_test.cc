@@ -100,7 +100,7 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
   EXPECT_EQ(Answer("r-1"), json::object());
 
   ASSERT_EQ(Run({"run", "split", "r"}), 0) << Said();
-  EXPECT_THAT(Said(), HasSubstr(" rounds, 3 nodes: b1, b2, b3\n"));
+  EXPECT_THAT(Said(), HasSubstr(" rounds, 3 nodes, at least 3: b1, b2, b3\n"));
   const json stopped = Answer("r")["run"];
   EXPECT_EQ(stopped["state"], "RUN_STATE_STOPPED");
   EXPECT_TRUE(WaitFor([&] { return Committed("r-1") >= 2 && Committed("r-2") >= 2; })) << Answer("r-1");
@@ -114,8 +114,10 @@ TEST_F(RunSplitTest, StartsARunForEachClusterAndItsNodesGoOnThere) {
       "store/models/r." + std::to_string(stopped["committed_rounds"].get<int>()) + ".safetensors"));
   EXPECT_EQ(*FlatModel(ReadText(folder_.Path("store/models/r-1.0.safetensors"))), *FlatModel(before));
 
+  // Again: what was started goes on.
   ASSERT_EQ(Run({"run", "split", "r", "--json"}), 0) << Said();
   EXPECT_EQ(json::parse(Said())["runs"].size(), 2U);
+  EXPECT_EQ(json::parse(Said())["alone"], json::array());
 }
 
 // A run that was stopped for nothing is lost.
@@ -136,6 +138,8 @@ TEST_F(RunSplitTest, StopsNothingWhereItCouldNotDoTheRest) {
   }
   EXPECT_EQ(Run({"run", "split", "r", "--name", std::string(63, 'x')}), 1);
   EXPECT_THAT(Said(), HasSubstr("would be too long: --name gives"));
+  EXPECT_EQ(Run({"run", "split", "r", "--name", "../x"}), 65);
+  EXPECT_THAT(Said(), HasSubstr("--name: ../x must have"));
   EXPECT_NE(Answer("r")["run"]["state"], "RUN_STATE_STOPPED");
   EXPECT_EQ(Answer("r-1"), json::object());
 

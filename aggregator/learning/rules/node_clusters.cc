@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -12,10 +14,16 @@
 namespace tributary::learning {
 namespace {
 
-// A difference of a round before weighs so much: twenty rounds count, while the model moves on.
-constexpr float kForgetting = 0.95F;
-// A node that is away for more than so many times its usual pause is not judged.
-constexpr std::uint64_t kRoundsAway = 20;
+// So many rounds count, while the model moves on: the mean of the first ones, later an exponential one.
+constexpr unsigned kRoundsOfMean = 20;
+// A node that is away for longer is not judged: so many rounds, or times its usual pause.
+constexpr std::uint64_t kRoundsAway = 20, kPausesAway = 5;
+
+// In doubles, where the square of no float is zero.
+double Length(const UpdateSketch& sketch) {
+  return std::sqrt(std::transform_reduce(sketch.begin(), sketch.end(), 0.0, std::plus<>(),
+                                         [](double value) { return value * value; }));
+}
 
 }  // namespace
 
@@ -43,12 +51,12 @@ void NodeClusters::Add(std::string_view node, std::size_t first, std::span<const
 }
 
 void NodeClusters::EndRound() {
-  std::erase_if(coming_, [](const auto& each) { return !(Dot(each.second, each.second) > 0); });
+  std::erase_if(coming_, [](const auto& each) { return !(Length(each.second) > 0); });
   UpdateSketch mean = {};
   for (auto& [node, direction] : coming_) {
-    const auto norm = static_cast<float>(std::sqrt(Dot(direction, direction)));
+    const double length = Length(direction);
     for (std::size_t i = 0; i < kSketchSize; ++i) {
-      direction[i] /= norm;
+      direction[i] = static_cast<float>(direction[i] / length);
       mean[i] += direction[i] / static_cast<float>(coming_.size());
     }
   }
@@ -69,8 +77,8 @@ void NodeClusters::Remember(const std::string& node, const UpdateSketch& differe
   if (history.last_round == 0) history.first_round = rounds_;
   history.last_round = rounds_;
   Half& half = history.halves[rounds_ % 2];
-  ++half.rounds;
-  for (std::size_t i = 0; i < kSketchSize; ++i) half.sum[i] = kForgetting * half.sum[i] + difference[i];
+  const float share = 1.0F / static_cast<float>(std::min(++half.rounds, kRoundsOfMean));
+  for (std::size_t i = 0; i < kSketchSize; ++i) half.mean[i] += share * (difference[i] - half.mean[i]);
 }
 
 void NodeClusters::Release() {
@@ -84,7 +92,7 @@ bool NodeClusters::Judges(const History& history) const {
   // Rounds between two of its updates, on average.
   const std::uint64_t pause =
       (history.last_round - history.first_round) / (std::uint64_t{even.rounds} + odd.rounds - 1);
-  return rounds_ - history.last_round <= kRoundsAway * std::max<std::uint64_t>(pause, 1);
+  return rounds_ - history.last_round <= std::max(kRoundsAway, kPausesAway * pause);
 }
 
 FoundClusters NodeClusters::Find() const {
@@ -93,7 +101,7 @@ FoundClusters NodeClusters::Find() const {
   for (const auto& [node, history] : nodes_) {
     if (!Judges(history)) continue;
     names.push_back(node);
-    nodes.push_back({&history.halves[0].sum, &history.halves[1].sum});
+    nodes.push_back({&history.halves[0].mean, &history.halves[1].mean});
   }
   FoundClusters found;
   if (nodes.size() < 4) {

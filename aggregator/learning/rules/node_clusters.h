@@ -50,7 +50,7 @@ class NodeClusters {
 
  private:
   struct Half {
-    UpdateSketch sum = {};  // of the differences, earlier ones weighing less
+    UpdateSketch mean = {};  // of the differences, earlier ones weighing less
     unsigned rounds = 0;
   };
   struct History {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +20,8 @@ constexpr double kDeviations = 3;
 constexpr double kContradiction = -0.25;
 // The mean cosine with its group below which a node is like no other.
 constexpr double kLeastFit = kLeastAgreement / 2;
+// A difference shorter than this, of updates of length 1, is none: floats round.
+constexpr double kLeastLength = 1e-3;
 
 // n × n, row-major.
 class Square {
@@ -41,59 +43,81 @@ struct Likeness {
   std::vector<bool> steady;    // of each node: its halves do not contradict each other; else its weight is 0
 };
 
+// What the two halves of a node say about itself.
+struct Own {
+  explicit Own(const Halves& halves) {
+    const double even = Dot(*halves.even, *halves.even), odd = Dot(*halves.odd, *halves.odd);
+    const double size = std::sqrt(even * odd);
+    if (size > 0) {
+      balance = std::sqrt(std::sqrt(odd / even));
+      steadiness = Dot(*halves.even, *halves.odd) / size;
+    }
+    noise = size / std::sqrt(static_cast<double>(kSketchSize));
+    // A difference below its own noise is none, and must not be scaled up.
+    lasting = std::max({std::abs(steadiness) * size, 2 * noise, kLeastLength * kLeastLength});
+  }
+
+  double steadiness = 0;  // cosine of the halves
+  double lasting = 0;     // squared length of the difference that lasts
+  double noise = 0;       // its standard deviation
+  double balance = 1;  // times it, the even half is as long as the odd one divided by it: who hides one half
+                       // gains nothing by the other
+};
+
+bool IsSteady(const Own& own) { return own.steadiness >= kContradiction; }
+
 // By how much each node differs, but no one decides alone.
-std::vector<double> Weights(const std::vector<double>& lasting, const std::vector<bool>& steady) {
+std::vector<double> Weights(const std::vector<Own>& own) {
   constexpr double kMostOfMedian = 4;
-  std::vector<double> sorted = lasting;
+  std::vector<double> sorted;
+  for (const Own& each : own) sorted.push_back(each.lasting);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);
   std::vector<double> weights;
-  for (std::size_t k = 0; k < lasting.size(); ++k) {
-    weights.push_back(steady[k] ? std::min(lasting[k], kMostOfMedian * *middle) : 0);
+  for (const Own& each : own) {
+    weights.push_back(IsSteady(each) ? std::min(each.lasting, kMostOfMedian * *middle) : 0);
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& weight : weights) weight /= sum > 0 ? sum : 1;
   return weights;
 }
 
-// Raises the squared length of each node's difference until no cosine exceeds 1. What two nodes have in
-// common in opposite rounds may be more than what each has in common with itself: the halves of one may
-// contradict each other by intent, or by error feedback, which sends later what it did not send before.
-void RaiseToProducts(const Square& product, std::vector<double>& lasting) {
-  const std::size_t n = lasting.size();
-  std::vector<double> factor(n, 1.0);
-  for (std::size_t k = 0; k < n; ++k) {
+double Product(const Halves& a, const Own& own_a, const Halves& b, const Own& own_b) {
+  const double balance = own_a.balance / own_b.balance;
+  return (Dot(*a.even, *b.odd) * balance + Dot(*b.even, *a.odd) / balance) / 2;
+}
+
+// Raises squared lengths until no cosine exceeds 1. What two nodes have in common in opposite rounds may be
+// more than what each has in common with itself: the halves of one may contradict each other by intent, or by
+// error feedback, which sends later what it did not send before. The less steady of the two is at fault.
+std::vector<double> RaisedToProducts(const Square& product, const std::vector<Own>& own) {
+  std::vector<double> factor(own.size(), 1.0);
+  for (std::size_t k = 0; k < own.size(); ++k) {
     for (std::size_t l = 0; l < k; ++l) {
-      const double cosine = product.at(k, l) / std::sqrt(lasting[k] * lasting[l]);
-      factor[k] = std::max(factor[k], cosine);
-      factor[l] = std::max(factor[l], cosine);
+      const double cosine = product.at(k, l) / std::sqrt(own[k].lasting * own[l].lasting);
+      if (cosine <= 1) continue;
+      const auto of_two = std::partial_order(own[k].steadiness, own[l].steadiness);
+      if (of_two <= 0) factor[k] = std::max(factor[k], of_two == 0 ? cosine : cosine * cosine);
+      if (of_two >= 0) factor[l] = std::max(factor[l], of_two == 0 ? cosine : cosine * cosine);
     }
   }
-  for (std::size_t k = 0; k < n; ++k) lasting[k] *= factor[k];
+  std::vector<double> raised;
+  for (std::size_t k = 0; k < own.size(); ++k) raised.push_back(own[k].lasting * factor[k]);
+  return raised;
 }
 
 Likeness Compare(const std::vector<Halves>& nodes) {
   const std::size_t n = nodes.size();
-  Likeness likeness{.cosine = Square(n), .weight = {}, .noise = {}, .steady = {}};
+  const std::vector<Own> own(nodes.begin(), nodes.end());
+  Likeness likeness{.cosine = Square(n), .weight = Weights(own), .noise = {}, .steady = {}};
   Square product(n);
-  std::vector<double> noise(n), lasting(n);  // of the squared length of a node's difference
   for (std::size_t k = 0; k < n; ++k) {
-    const auto& [even, odd] = nodes[k];
-    noise[k] = std::sqrt(Dot(*even, *even) * Dot(*odd, *odd) / static_cast<double>(kSketchSize));
-    likeness.steady.push_back(Dot(*even, *odd) >=
-                              kContradiction * std::sqrt(Dot(*even, *even) * Dot(*odd, *odd)));
-    // A difference below its own noise is none, and must not be scaled up.
-    lasting[k] = std::max({std::abs(Dot(*even, *odd)), 2 * noise[k], std::numeric_limits<double>::min()});
+    for (std::size_t l = 0; l < k; ++l) product.at(k, l) = Product(nodes[k], own[k], nodes[l], own[l]);
   }
+  const std::vector<double> lasting = RaisedToProducts(product, own);
   for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t l = 0; l < k; ++l) {
-      product.at(k, l) = (Dot(*nodes[k].even, *nodes[l].odd) + Dot(*nodes[l].even, *nodes[k].odd)) / 2;
-    }
-  }
-  RaiseToProducts(product, lasting);
-  likeness.weight = Weights(lasting, likeness.steady);
-  for (std::size_t k = 0; k < n; ++k) {
-    likeness.noise.push_back(noise[k] / lasting[k] / std::sqrt(2.0));
+    likeness.steady.push_back(IsSteady(own[k]));
+    likeness.noise.push_back(own[k].noise / lasting[k] / std::sqrt(2.0));
     for (std::size_t l = 0; l < k; ++l) {
       const double cosine = product.at(k, l) / std::sqrt(lasting[k] * lasting[l]);
       likeness.cosine.at(k, l) = likeness.cosine.at(l, k) = std::clamp(cosine, -1.0, 1.0);
@@ -122,7 +146,7 @@ double Agreement(const Likeness& likeness, const std::vector<Members>& groups) {
   double sum = 0, weights = 0, placed = 0, all = 0;
   for (const Members& group : groups) {
     const auto steady = static_cast<double>(SteadyNodes(likeness, group));
-    all += steady;
+    all += static_cast<double>(group.size());
     if (steady < 2) continue;
     placed += steady;
     for (const std::size_t k : group) {
@@ -198,8 +222,10 @@ std::optional<Division> Best(const Likeness& likeness, const std::vector<Divisio
   const auto best = std::ranges::max_element(divisions, {}, &Division::agreement);
   if (best == divisions.end()) return std::nullopt;
   const double enough = best->agreement - Chance(likeness, best->groups);
-  return *std::ranges::find_if(divisions.rbegin(), divisions.rend(),
-                               [enough](const Division& each) { return each.agreement >= enough; });
+  const auto fewest =
+      std::ranges::find_if(divisions.rbegin(), divisions.rend(),
+                           [enough](const Division& each) { return each.agreement >= enough; });
+  return fewest == divisions.rend() ? *best : *fewest;
 }
 
 // Takes the nodes out of their groups that contradict themselves or do not fit them, the worst first.

@@ -9,8 +9,8 @@
 
 namespace tributary::learning {
 
-// What is left of a node's updates once the mean of their rounds is taken away: added up over half of the
-// rounds, and over the other half.
+// What is left of a node's updates, each of length 1, once the mean of their rounds is taken away: its mean
+// over half of the rounds, and over the other half.
 struct Halves {
   const UpdateSketch *even, *odd;
 };
@@ -29,8 +29,8 @@ struct Division {
 // chance is in one factor alone, and adds nothing on average. Joins the two groups that are most alike, again
 // and again (average linkage), and takes of the divisions into up to `most` groups of several nodes that with
 // the fewest groups which agrees as well as the best, but for chance; a node of it that points elsewhere than
-// its group is then alone. A node whose halves contradict each other is alone and not counted. Nothing: there
-// is none. O(n³) for n nodes, some 20 ms for 255.
+// its group is then alone. A node whose halves contradict each other is alone. Nothing: there is none. O(n³)
+// for n nodes, some 20 ms for 255.
 std::optional<Division> Divide(const std::vector<Halves>& nodes, std::size_t most);
 
 }  // namespace tributary::learning
