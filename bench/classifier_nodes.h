@@ -58,7 +58,7 @@ inline void StartFrom(std::span<const float> parameters, nn::SupervisedTrainer& 
 }
 
 inline void TrainNode(const ClassifierNode& node, std::uint64_t first, std::uint64_t steps, std::size_t batch,
-                      nn::SupervisedTrainer::Part part, nn::SupervisedTrainer& trainer) {
+                      nn::SupervisedTrainer& trainer) {
   trainer.SeekStep(first);
   std::vector<std::uint8_t> labels(batch);
   for (std::uint64_t step = first; step < first + steps; ++step) {
@@ -66,7 +66,7 @@ inline void TrainNode(const ClassifierNode& node, std::uint64_t first, std::uint
     for (std::size_t n = 0; n < labels.size(); ++n) {
       labels[n] = node.stream->set().labels[node.stream->indices()[n]];
     }
-    (void)trainer.Step(images, labels, part);
+    (void)trainer.Step(images, labels);
   }
 }
 

@@ -209,7 +209,7 @@ class Comparison {
   }
 
   void Train(const Node& node, std::uint64_t first, std::uint64_t steps) {
-    TrainNode(node, first, steps, options_.batch, SupervisedTrainer::Part::kAll, *trainer_);
+    TrainNode(node, first, steps, options_.batch, *trainer_);
   }
 
   double Judge(const Node& node) {

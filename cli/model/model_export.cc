@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/model/labelled_place.h"
 #include "cli/model/model_source.h"
 #include "core/exchange/onnx_file.h"
 #include "core/nn/encoder/classifier_file.h"
@@ -20,13 +21,14 @@ constexpr const char* kModelExportExamples = R"(Examples:
   tributary model export encoder.safetensors --onnx encoder.onnx
   tributary model export run:letters --onnx encoder.onnx              the present model of a run
   tributary model export run:letters@12 --safetensors round12.safetensors
+  tributary model export run:letters --labels south-labels.idx.gz --onnx south.onnx
 
 Both files say what they are: run, round, digest of the parameters, what goes in and what comes out. See them with
 "tributary model inspect FILE".)";
 
 struct ModelExportArguments {
   ConnectionArguments connection;
-  std::string model, onnx, safetensors;
+  std::string model, onnx, safetensors, labels;
 };
 
 // What was written, so that a script's log says it.
@@ -54,7 +56,10 @@ absl::Status Export(const ModelExportArguments& arguments) {
     return UsageError("--onnx or --safetensors must be given");
   }
   for (const std::string& path : {arguments.onnx, arguments.safetensors}) RETURN_IF_ERROR(CheckOutput(path));
-  ASSIGN_OR_RETURN(const auto set, ReadDescribedModel(arguments.model, arguments.connection));
+  ASSIGN_OR_RETURN(auto set, ReadDescribedModel(arguments.model, arguments.connection));
+  if (!arguments.labels.empty()) {
+    ASSIGN_OR_RETURN(set, FittedToLabels(set, arguments.model, arguments.labels));
+  }
   if (!arguments.safetensors.empty()) {
     RETURN_IF_ERROR(Write(arguments.safetensors, parameters::EncodeSafetensors(set)));
   }
@@ -70,6 +75,10 @@ void AddModelExportCommand(Commands& model) {
   command.Text("model", arguments.model, kModelSourceType, kModelSourceHelp)->required();
   command.Text("--onnx", arguments.onnx, "FILE",
                "ONNX file to write: uint8 images in, features or a classifier's logits out");
+  command.Text(
+      "--labels", arguments.labels, "FILE",
+      "idx labels of the place where a classifier will be used: it expects each class as often as they "
+      "have it; needed where client.head is personal");
   command.Text("--safetensors", arguments.safetensors, "FILE", "safetensors file to write, with metadata");
   command.Examples(kModelExportExamples);
 }

@@ -41,6 +41,12 @@ std::string BehindText(const v1::Run& first, const v1::Run& run) {
                      wire::PeerText(first.name()));
 }
 
+std::string SizeText(std::uint64_t bytes) {
+  constexpr std::uint64_t kSmall = 1'000'000;
+  const auto size = static_cast<double>(bytes);
+  return bytes < kSmall ? fmt::format("{:.1f} kB", 1e-3 * size) : fmt::format("{:.1f} MB", 1e-6 * size);
+}
+
 }  // namespace
 
 std::string RunStateName(v1::RunState state) {
@@ -72,11 +78,11 @@ std::string RoundLineText(const v1::Round& round) {
     knn = beside_random(evaluation.knn(), evaluation.random_knn());
     test_spread = fmt::format("{:.2f}/{:.2f}", evaluation.spread(), evaluation.random_spread());
   }
-  std::string line = RoundTable().Row(
-      round.round(), fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
-      fmt::format("{:.1f}", seconds), learned ? fmt::format("{:.4f}", round.loss()) : "-",
-      round.has_spread() ? fmt::format("{:.2f}", round.spread()) : "-",
-      fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(round.received_bytes())), probe, knn, test_spread);
+  std::string line =
+      RoundTable().Row(round.round(), fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
+                       fmt::format("{:.1f}", seconds), learned ? fmt::format("{:.4f}", round.loss()) : "-",
+                       round.has_spread() ? fmt::format("{:.2f}", round.spread()) : "-",
+                       SizeText(round.received_bytes()), probe, knn, test_spread);
   if (round.has_held_out_accuracy()) {
     line += fmt::format("  held out {:.1f} %", kPercent * round.held_out_accuracy());
   }
@@ -193,8 +199,8 @@ std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_
   for (const v1::Model& model : response.models()) {
     const double age_s = runtime::ElapsedSeconds(model.created_unix_ns(), now_unix_ns);
     table.Add(model.run(), model.round(), model.current() ? "now" : "", model.element_count(),
-              fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(model.file_bytes())),
-              fmt::format("{:.0f} s", age_s), absl::BytesToHexString(model.sha256()).substr(0, 16));
+              SizeText(model.file_bytes()), fmt::format("{:.0f} s", age_s),
+              absl::BytesToHexString(model.sha256()).substr(0, 16));
   }
   return table.Text();
 }

@@ -10,13 +10,18 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/evaluate/beacon_evaluation.h"
 #include "cli/evaluate/beacon_model.h"
 #include "cli/failure.h"
+#include "cli/model/model_source.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/beacon_trainer.h"
+#include "core/nn/beacon/federated_beacon.h"
+#include "core/parameters/safetensors.h"
 #include "core/runtime/printable.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -25,6 +30,8 @@ namespace {
 enum class Estimator { kNetwork, kGeometry };
 
 struct TrainBeaconArguments {
+  ConnectionArguments connection;
+  std::string network;
   BeaconRecording::Files files;
   Estimator estimator = Estimator::kNetwork;
   std::string anchors;
@@ -85,6 +92,19 @@ absl::StatusOr<TrainedBeacon> TrainNetwork(const TrainBeaconArguments& arguments
   return TrainedBeacon{std::move(network), examples.size()};
 }
 
+// The network of a run, as it is: what is fitted is how sure it is.
+absl::StatusOr<TrainedBeacon> CalibrateNetwork(const TrainBeaconArguments& arguments,
+                                               const BeaconRecording& recording) {
+  ASSIGN_OR_RETURN(const ModelFile file, ReadModelSource(arguments.network, arguments.connection));
+  ASSIGN_OR_RETURN(const parameters::TensorSet set,
+                   WithContext(arguments.network, parameters::DecodeSafetensors(file.bytes)));
+  ASSIGN_OR_RETURN(nn::FederatedBeacon beacon,
+                   WithContext(arguments.network, nn::FederatedBeaconFromTensors(set)));
+  const auto examples = recording.Examples(beacon.network.anchors, beacon.network.tag, arguments.part);
+  RETURN_IF_ERROR(nn::CalibrateBeacon(examples, beacon.network));
+  return TrainedBeacon{std::move(beacon.network), examples.size()};
+}
+
 absl::StatusOr<std::vector<int>> NumbersOrAll(const std::string& text, const char* what, int count) {
   if (!text.empty()) return ParseNumbers(text, what, count);
   std::vector<int> all(static_cast<std::size_t>(count));
@@ -109,8 +129,13 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.files));
   ASSIGN_OR_RETURN(const auto tags, ParseNumbers(absl::StrCat(arguments.tag), "tag", recording.tags()));
   const bool geometry = arguments.estimator == Estimator::kGeometry;
-  ASSIGN_OR_RETURN(TrainedBeacon trained,
-                   geometry ? TrainGeometry(arguments, recording) : TrainNetwork(arguments, recording));
+  if (!arguments.network.empty() && (geometry || !arguments.anchors.empty())) {
+    return UsageError("--network has anchors of its own, and is no geometry");
+  }
+  ASSIGN_OR_RETURN(TrainedBeacon trained, geometry ? TrainGeometry(arguments, recording)
+                                          : !arguments.network.empty()
+                                              ? CalibrateNetwork(arguments, recording)
+                                              : TrainNetwork(arguments, recording));
   nn::Provenance& provenance = ProvenanceOf(trained.model);
   provenance.name = arguments.name.empty()
                         ? absl::StrCat("beacon-", absl::StrJoin(AnchorsOf(trained.model), "-"))
@@ -163,6 +188,11 @@ void AddTrainBeaconCommand(Commands& train) {
                  {0, scene::Survey::kMaxTags - 1});
   command.Text("--tags", arguments.tags, "N,N",
                "Tags of the same body whose ranges a geometry uses; by default all of the survey");
+  command.Text(
+      "--network", arguments.network, kModelSourceType,
+      "A run's network: it stays as it is, and its uncertainty is fitted to a part of the recording on "
+      "which no board has trained");
+  command.Connection(arguments.connection);
   command.Text("--out", arguments.out, "FILE", "Model file to write");
   command.Text("--name", arguments.name, "NAME", "Name of the model; beacon-<anchors> if not given");
   command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
@@ -177,7 +207,9 @@ void AddTrainBeaconCommand(Commands& train) {
   command.Examples(
       "Examples:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
       "beacon-1-4-6.safetensors\n  tributary train beacon --estimator geometry --ranges ranges.csv --truth "
-      "truth.csv --anchors 0,2,4,6 --out even.safetensors");
+      "truth.csv --anchors 0,2,4,6 --out even.safetensors\n  tributary train beacon --network "
+      "run:levenberg_marquardt --ranges "
+      "ranges.csv --truth truth.csv --out board.safetensors");
 }
 
 }  // namespace tributary::cli

@@ -51,7 +51,7 @@ void DescribeImages(const nn::EncoderOptions& encoder, parameters::ModelMetadata
 
 void DescribeClassifier(const nn::ClassifierFile& classifier, parameters::ModelMetadata& metadata) {
   DescribeImages(classifier.encoder, metadata);
-  if (classifier.classes == 0) return;  // each node has a head of its own
+  if (classifier.classes == 0) return;  // the head is made where it is needed
   metadata["output.name"] = "logits";
   metadata["output.shape"] = fmt::format("N,{}", classifier.classes);
   metadata["output.meaning"] = "a logit for each label, from 0 on; a softmax makes probabilities of them";

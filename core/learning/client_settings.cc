@@ -42,8 +42,8 @@ std::vector<ClientSetting> MakeTable() {
        .choices = {"shared", "adjusted", "personal"},
        .workloads = {kClassifier},
        .earlier = "shared",
-       .help = "personal: each node keeps the head of its classifier to itself; adjusted: only how often it "
-               "meets each class, by which it shifts the shared head's logits"},
+       .help = "adjusted: each node shifts the logits by how often it meets each class; personal: likewise, and "
+               "the head is drawn from the seed in each node: nobody trains or sends it"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
@@ -336,7 +336,7 @@ parameters::UpdateEncoding EncodingOf(const Settings& settings) {
 
 bool HasPersonalHeads(const Settings& settings) { return settings.head() == "personal"; }
 
-bool HasPersonalPriors(const Settings& settings) { return settings.head() == "adjusted"; }
+bool HasPersonalPriors(const Settings& settings) { return !settings.head().empty() && settings.head() != "shared"; }
 
 nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
   if (settings.method() == "byol") return nn::SelfSupervisedMethod::kByol;

@@ -86,9 +86,9 @@ std::string ClientSectionOf(const v1::ClientSettings& settings);
 
 parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
 
-// Each node of a run of classifiers has a head of its own, which is no part of the run's model.
+// The head of a run of classifiers is no part of the run's model: each node makes it from the run's seed.
 bool HasPersonalHeads(const v1::ClientSettings& settings);
-// Each node shifts the logits of the shared head by how often it meets a class.
+// Each node shifts the logits by how often it meets a class.
 bool HasPersonalPriors(const v1::ClientSettings& settings);
 
 // For settings within their limits.

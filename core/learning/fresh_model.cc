@@ -12,9 +12,11 @@ namespace tributary::learning {
 namespace {
 
 std::string FreshClassifierModel(const RunConfig& config) {
-  nn::ClassifierFile model{.encoder = config.encoder,
-                           .classes = HasPersonalHeads(config.client) ? 0 : config.classes,
-                           .parameters = {}};
+  nn::ClassifierFile model{.encoder = config.encoder, .classes = config.classes, .parameters = {}};
+  if (HasPersonalHeads(config.client)) {
+    model.classes = 0;
+    model.head_seed = config.client.seed();
+  }
   model.parameters = nn::FreshClassifier(model.encoder, model.classes, config.client.seed());
   return nn::EncodeClassifier(model);
 }

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "core/learning/client_settings.h"
+#include "core/nn/encoder/class_priors.h"
 #include "core/nn/encoder/classifier_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/nn/kernel/parameter_layout.h"
@@ -18,15 +20,6 @@
 #include "node/learner/node_seed.h"
 
 namespace tributary::learner {
-namespace {
-
-// The last two tensors of a classifier.
-std::vector<parameters::TensorShape> HeadSchema(const nn::SupervisedTrainer& trainer) {
-  return {trainer.Schema().end() - 2, trainer.Schema().end()};
-}
-
-}  // namespace
-
 ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, double held_out,
                                      TrainingBoard* board)
     : images_(std::move(images)), node_(std::move(node)), board_(board) {
@@ -40,16 +33,9 @@ ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, 
 
 std::size_t ClassifierTrainer::LargestLabel() const { return std::ranges::max(images_.labels); }
 
-// As if the node had a tenth of an image more of each class: a class that it has not met yet may still come.
 std::vector<float> ClassifierTrainer::LogPriors(std::size_t classes) const {
-  constexpr double kUnmet = 0.1;
-  std::vector<double> counts(classes, kUnmet);
-  for (const std::uint32_t i : trained_on_) counts[images_.labels[i]] += 1;
-  const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
-  std::vector<float> priors;
-  priors.reserve(classes);
-  for (const double count : counts) priors.push_back(static_cast<float>(std::log(count / all)));
-  return priors;
+  return nn::LogPriors(
+      trained_on_ | std::views::transform([this](std::uint32_t i) { return images_.labels[i]; }), classes);
 }
 
 absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task,
@@ -83,11 +69,12 @@ absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task
                           .weight_decay = settings.weight_decay(),
                           .schedule_steps = settings.schedule_steps(),
                           .proximal = settings.proximal_mu(),
-                          .seed = NodeSeed(settings.seed(), node_)},
+                          .seed = NodeSeed(settings.seed(), node_),
+                          .head_learns = !personal},
               .views = learning::StrongViewsOf(settings, file.encoder.image()),
               .augmentation = settings.augmentation(),
               .personal = personal,
-              .run_seed = settings.seed()};
+              .head_seed = file.head_seed.value_or(settings.seed())};
   if (learning::HasPersonalPriors(settings)) planned_.options.log_priors = LogPriors(classes);
   const std::uint64_t batch = planned_.options.batch, pixels = images_.image_size();
   const std::uint64_t head = classes * (file.encoder.feature_count() + 1);
@@ -98,7 +85,7 @@ absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task
                batch * (sizeof(std::uint32_t) + pixels + 1) +        // the stream's batch, its labels
                2 * sizeof(std::uint32_t) * trained_on_.size() +      // its part and order
                (pixels + 1) * held_out_.size() +                     // as they are judged
-               sizeof(float) * (file.parameters.size() + 3 * head),  // parameters_, head_, in the state
+               sizeof(float) * (file.parameters.size() + 2 * head),  // parameters_, head_
       .kept_vectors = 0,
       .what = fmt::format("a batch of {} images of {} through {} channels to {} classes", batch,
                           images_.shape().Text(), fmt::join(file.encoder.channels, ", "), classes)};
@@ -113,10 +100,11 @@ absl::Status ClassifierTrainer::Prepare() {
   labels_.resize(planned_.options.batch);
   head_.clear();
   if (planned_.personal) {
-    // All nodes' heads begin alike, so that their encoders move in one direction.
     const std::vector<float> fresh =
-        nn::FreshClassifier(planned_.options.encoder, planned_.options.classes, planned_.run_seed);
-    head_.assign(fresh.end() - static_cast<std::ptrdiff_t>(trainer_->head().size()), fresh.end());
+        nn::FreshClassifier(planned_.options.encoder, planned_.options.classes, planned_.head_seed);
+    head_.assign(
+        fresh.end() - static_cast<std::ptrdiff_t>(trainer_->parameters().size() - trainer_->body().size()),
+        fresh.end());
   }
   return absl::OkStatus();
 }
@@ -173,22 +161,6 @@ absl::Status ClassifierTrainer::Train(const wire::TrainTask& task, std::span<con
   }
   std::ranges::transform(trainer_->parameters().first(global.size()), global, update.begin(), std::minus());
   metrics.set_loss(loss);
-  return absl::OkStatus();
-}
-
-void ClassifierTrainer::EndRound() {
-  if (planned_.personal) head_.assign(trainer_->head().begin(), trainer_->head().end());
-}
-
-parameters::TensorSet ClassifierTrainer::State() const {
-  return planned_.personal ? nn::ToTensorSet(HeadSchema(*trainer_), head_) : parameters::TensorSet();
-}
-
-absl::Status ClassifierTrainer::Restore(const wire::TrainTask& /*task*/, const parameters::TensorSet& state) {
-  if (!planned_.personal || state.tensors.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(std::vector<float> head, nn::FlatParameters(HeadSchema(*trainer_), state));
-  RETURN_IF_ERROR(nn::CheckFinite(head));
-  head_ = std::move(head);
   return absl::OkStatus();
 }
 

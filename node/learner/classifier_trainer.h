@@ -1,5 +1,5 @@
 // Trains a classifier on this node's labelled images: a shared encoder with a shared head, or with a head
-// that never leaves the node, or with a shared head and priors that never leave it.
+// that no node trains or sends, and priors that never leave the node.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 
 namespace tributary::learner {
 
-// Owns the images, and holds a part of them out to judge a round's model by. Its state: the head, where it is
-// this node's own. Such a head tells as many classes apart as this node has labels for, and is no part of the
-// run's model: no message has room for it.
+// Owns the images, and holds a part of them out to judge a round's model by. A personal head is no part of
+// the run's model: no message has room for it. Its rows, one for each class up to this node's largest label,
+// are drawn from a seed in the model's file, so that all nodes' encoders learn through the same ones.
 class ClassifierTrainer : public Trainer {
  public:
   // `images`: with a label each. `node`: its name, which seeds its views and what is held out. `held_out`: a
@@ -42,10 +42,7 @@ class ClassifierTrainer : public Trainer {
   absl::Status Train(const wire::TrainTask& task, std::span<const float> global,
                      const std::stop_token& withdrawn, std::span<float> update,
                      v1::UpdateMetrics& metrics) override;
-  void EndRound() override;
-
-  parameters::TensorSet State() const override;
-  absl::Status Restore(const wire::TrainTask& task, const parameters::TensorSet& state) override;
+  void EndRound() override {}
 
  private:
   // What the last Plan saw.
@@ -54,7 +51,7 @@ class ClassifierTrainer : public Trainer {
     nn::StrongAugmentationOptions views;
     std::string augmentation;
     bool personal = false;
-    std::uint64_t run_seed = 0;
+    std::uint64_t head_seed = 0;
   };
 
   std::size_t LargestLabel() const;
@@ -69,7 +66,7 @@ class ClassifierTrainer : public Trainer {
   // After Prepare.
   std::unique_ptr<nn::SupervisedTrainer> trainer_;
   std::optional<images::ImageStream> stream_;
-  std::vector<float> head_;           // this node's own, as of the last EndRound; else empty
+  std::vector<float> head_;           // where it is personal; else empty
   std::vector<float> parameters_;     // of the shared part and the head
   std::vector<std::uint8_t> labels_;  // of a batch
 };

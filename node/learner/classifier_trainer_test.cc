@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/nn/encoder/class_priors.h"
 #include "core/nn/encoder/classifier_file.h"
-#include "core/parameters/safetensors.h"
-#include "core/runtime/file.h"
 #include "node/learner/learner_fixture.h"
-#include "node/learner/learner_state.h"
 
 namespace tributary::learner {
 namespace {
@@ -27,11 +26,12 @@ class ClassifierTrainerTest : public LearnerFixture {
  protected:
   ClassifierTrainerTest() { Offer(0); }
 
+  static constexpr std::uint64_t kHeadSeed = 77;
+
   // The run's model: with a head for so many classes, or without one.
-  void Offer(std::size_t classes) {
-    nn::ClassifierFile file{.encoder = {.channels = {4, 8}, .norm = nn::EncoderNorm::kFilterResponse},
-                            .classes = classes,
-                            .parameters = {}};
+  void Offer(std::size_t classes, std::optional<std::uint64_t> head_seed = kHeadSeed) {
+    nn::ClassifierFile file{
+        .encoder = encoder_, .classes = classes, .parameters = {}, .head_seed = head_seed};
     file.parameters = nn::FreshClassifier(file.encoder, classes, 3);
     global_ = file.parameters;
     server_.model = nn::EncodeClassifier(file);
@@ -57,14 +57,12 @@ class ClassifierTrainerTest : public LearnerFixture {
     return std::make_unique<ClassifierTrainer>(std::move(images), "south", held_out);
   }
 
+  const nn::EncoderOptions encoder_ = {.channels = {4, 8}, .norm = nn::EncoderNorm::kFilterResponse};
+
   bool OnTheWire(std::span<const float> values) const {
     const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
     return std::ranges::any_of(
         server_.wire, [&](const std::string& message) { return message.find(bytes) != std::string::npos; });
-  }
-
-  parameters::TensorSet KeptState() const {
-    return DecodeLearnerState(*runtime::ReadFile(state_file_))->trainer;
   }
 
   std::string WhyDeclined(const v1::ParticipateResponse& task,
@@ -92,23 +90,19 @@ TEST_F(ClassifierTrainerTest, TrainsASharedHeadAndTellsItsAccuracy) {
   for (const std::size_t part : {std::size_t{0}, global_.size() - 1}) EXPECT_NE(update[part], 0) << part;
 }
 
-// Reads the wire: no four neighbours of a head that a node has ever had, and no room for them.
+// Reads the wire: no four neighbours of the head or the priors, and no room for them.
 TEST_F(ClassifierTrainerTest, NothingOfAPersonalHeadLeavesTheNode) {
-  StartWith(Classifier(), state_file_);
-  std::vector<std::vector<float>> heads;
-  for (const std::uint32_t round : {1, 2, 3}) {
-    EXPECT_EQ(Learn(round, "personal").accepted, round);
-    for (const auto& [name, tensor] : KeptState().tensors) {
-      heads.push_back(*parameters::FloatValues(name, tensor, tensor.shape));
-    }
-  }
+  StartWith(Classifier(images::DrawGlyphs(60, 1), 0), state_file_);
+  for (const std::uint32_t round : {1, 2, 3}) EXPECT_EQ(Learn(round, "personal").accepted, round);
   learner_->Stop();
-  ASSERT_EQ(heads.size(), 6u);  // bias and weight, thrice
-  EXPECT_NE(heads[1], heads[5]) << "a head that does not learn proves nothing";
-  for (const std::vector<float>& head : heads) {
-    for (std::size_t i = 0; i + 4 <= head.size(); i += 4) {
-      ASSERT_FALSE(OnTheWire(std::span(head).subspan(i, 4)));
-    }
+  const std::vector<float> drawn = nn::FreshClassifier(encoder_, 10, kHeadSeed);
+  std::vector<float> personal(drawn.begin() + static_cast<std::ptrdiff_t>(global_.size()), drawn.end());
+  const std::vector<float> priors = nn::LogPriors(images::DrawGlyphs(60, 1).labels, 10);
+  personal.insert(personal.end(), priors.begin(), priors.end());
+  const std::vector<float> nothing(4);
+  for (std::size_t i = 0; i + 4 <= personal.size(); ++i) {
+    const std::span<const float> four = std::span(personal).subspan(i, 4);
+    ASSERT_TRUE(std::ranges::equal(four, nothing) || !OnTheWire(four)) << i;
   }
   // The search finds what does travel.
   const std::vector<float> sent = Received(server_.submissions[2]);
@@ -118,26 +112,41 @@ TEST_F(ClassifierTrainerTest, NothingOfAPersonalHeadLeavesTheNode) {
   }
 }
 
-TEST_F(ClassifierTrainerTest, APersonalHeadSurvivesARestart) {
+// Nothing is kept that a restart or another run could lose.
+TEST_F(ClassifierTrainerTest, APersonalHeadIsTheSameAfterARestart) {
   StartWith(Classifier(), state_file_);
   for (const std::uint32_t round : {1, 2, 3}) Learn(round, "personal");
   learner_->Stop();
   const std::vector<float> expected = Received(server_.submissions[2]);
-  const parameters::TensorSet head = KeptState();
-
-  std::filesystem::remove(state_file_);
+  EXPECT_FALSE(std::filesystem::exists(state_file_));
   learner_.reset();
   rounds_ = 0;
   server_.submissions.clear();
-  StartWith(Classifier(), state_file_);
-  for (const std::uint32_t round : {1, 2}) Learn(round, "personal");
-  learner_.reset();
-  rounds_ = 0;
-  StartWith(Classifier(), state_file_);
+  StartWith(Classifier());
   Learn(3, "personal");
   learner_->Stop();
-  EXPECT_EQ(Received(server_.submissions[2]), expected);
-  EXPECT_EQ(parameters::EncodeSafetensors(KeptState()), parameters::EncodeSafetensors(head));
+  EXPECT_EQ(Received(server_.submissions[0]), expected);
+}
+
+TEST_F(ClassifierTrainerTest, APersonalHeadIsDrawnFromTheSeedInTheModelsFile) {
+  const auto update = [this] {
+    rounds_ = 0;
+    server_.submissions.clear();
+    StartWith(Classifier());
+    v1::ParticipateResponse task = ClassifierTask(1, "personal");
+    server_.Push(task);
+    Await(++rounds_);
+    learner_.reset();
+    return Received(server_.submissions[0]);
+  };
+  const std::vector<float> first = update();
+  Offer(0, kHeadSeed + 1);
+  EXPECT_NE(update(), first);
+  // Releases before drew it from the run's seed.
+  Offer(0, {});
+  EXPECT_NE(update(), first);
+  Offer(0, kHeadSeed);
+  EXPECT_EQ(update(), first);
 }
 
 TEST_F(ClassifierTrainerTest, PriorsChangeTheUpdateAndStayOnTheNode) {
@@ -150,37 +159,18 @@ TEST_F(ClassifierTrainerTest, PriorsChangeTheUpdateAndStayOnTheNode) {
   learner_->Stop();
   EXPECT_NE(Received(server_.submissions[0]), Received(server_.submissions[1]));
   EXPECT_FALSE(std::filesystem::exists(state_file_)) << "priors are counted, not kept";
-  // 60 images and a tenth of one of each class.
-  std::vector<float> priors;
-  for (std::size_t k = 0; k < 10; ++k) {
-    const auto count = static_cast<double>(std::ranges::count(images.labels, k));
-    priors.push_back(static_cast<float>(std::log((count + 0.1) / 61)));
-  }
+  const std::vector<float> priors = nn::LogPriors(images.labels, 10);
+  EXPECT_NEAR(priors[9], std::log(0.1 / 61), 1e-6);
   EXPECT_FALSE(OnTheWire(priors));
   EXPECT_FALSE(OnTheWire(std::span(priors).first(4)));
 }
 
-// A round without EndRound leaves no trace.
-TEST_F(ClassifierTrainerTest, ARefusedUpdateLeavesTheHeadAsItWas) {
-  server_.answer.set_accepted(false);
-  StartWith(Classifier(), state_file_);
-  EXPECT_EQ(Learn(1, "personal").refused, 1u);
-  EXPECT_EQ(Learn(1, "personal").refused, 2u);
-  learner_->Stop();
-  EXPECT_EQ(Received(server_.submissions[0]), Received(server_.submissions[1]));
-}
-
-TEST_F(ClassifierTrainerTest, AHeadOfAnotherNumberOfClassesIsNotRestored) {
-  StartWith(Classifier(), state_file_);
-  Learn(1, "personal");
-  learner_.reset();
-  rounds_ = 0;
+TEST_F(ClassifierTrainerTest, APersonalHeadTellsTheClassesOfItsNode) {
   images::ImageSet few = images::DrawGlyphs(60, 1);
   for (std::uint8_t& label : few.labels) label %= 3;
-  StartWith(Classifier(few), state_file_);
-  EXPECT_EQ(Learn(2, "personal").accepted, 1u);
+  StartWith(Classifier(few));
+  EXPECT_EQ(Learn(1, "personal").accepted, 1u);
   learner_->Stop();
-  EXPECT_EQ(KeptState().tensors.at("head.bias").shape, std::vector<std::uint64_t>{3});
 }
 
 TEST_F(ClassifierTrainerTest, AHeadThatOneSideSharesAndTheOtherKeepsIsDeclined) {

@@ -207,7 +207,7 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   }
   section.ReadFile(
       "state", config.state,
-      "file that keeps error feedback, the buffer and a personal head over a restart; \"\": none");
+      "file that keeps error feedback and the buffer over a restart; \"\": none");
   section.Read("buffer", config.buffer, {0, kMaxBuffer},
                "learn from a stream and keep this many of the most novel images; 0: keep all");
   config.board = accelerator::ReadBoard(

@@ -329,8 +329,13 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
     }
   }
   Say(runtime::LogLevel::kInfo,
-      fmt::format("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
-                  task.round, task.run, training.loss(), training.spread(), training.seconds()));
+      fmt::format("round {} of {}: update accepted; loss {:.3f}{}{}, trained for {:.1f} s", task.round,
+                  task.run, training.loss(),
+                  training.has_spread() ? fmt::format(", spread {:.2f}", training.spread()) : "",
+                  training.has_held_out_accuracy()
+                      ? fmt::format(", held out {:.1f} %", 100 * training.held_out_accuracy())
+                      : "",
+                  training.seconds()));
   return Keep(task.run);
 }
 

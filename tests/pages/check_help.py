@@ -28,6 +28,7 @@ NOT_RUN = (
     (re.compile(r"^tributary token revoke 3fa94c12"), "the number of a token is random"),
     (re.compile(r"^tributary join 'TOKEN'"), "a token is random, and needs an aggregator with an authority"),
     (re.compile(r"^tributary run split "), "needs a run whose nodes form clusters, which its test has"),
+    (re.compile(r"^tributary model export .*--labels "), "needs a run of classifiers; labelled_place_test has a model"),
     (re.compile(r"tributary (backup|restore) "), "needs a store or a node's files, which the tests of backups have"),
     (re.compile(r"^tributary serial "), "needs a line and a trained beacon network, which serial_test has"),
     (re.compile(r"ranges\.csv"), "needs TRIBUTARY_DATA_DIR, which the tests of the commands use"),

@@ -40,6 +40,7 @@ NOT_RUN = {
     ("docs/boards.md", "takes ten minutes"): 1,
     ("docs/federated-runs.md", "takes minutes"): 1,
     ("docs/federated-runs.md", "needs a run whose nodes form clusters"): 1,
+    ("docs/federated-runs.md", "needs a run of beacons"): 1,
     ("docs/security.md", "needs a TLS aggregator under the name hub"): 1,
     ("docs/delegate.md", "needs a model of yours"): 1,
     ("docs/graphs.md", "needs a model and images of yours"): 1,

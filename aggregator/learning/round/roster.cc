@@ -42,7 +42,8 @@ absl::Status CheckDeclaration(const v1::ParticipateRequest& declaration, const R
   }
   if (Lacks(declaration.workloads(), config.client.workload())) {
     return absl::FailedPreconditionError(
-        fmt::format("this run trains {}, which the node cannot", config.client.workload()));
+        fmt::format("this run trains {}, which the node cannot: its federation.workload says what it trains",
+                    config.client.workload()));
   }
   const bool secure = config.privacy.secure_aggregation;
   const parameters::UpdateEncoding encoding =

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -95,6 +97,25 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
   return network;
 }
 
+// Normalised as if s were 1.
+double SquaredErrors(std::span<const BeaconExample> examples, BeaconNetwork& network) {
+  network.residual_deviation_m = 1.0;
+  return std::transform_reduce(examples.begin(), examples.end(), 0.0, std::plus<>(),
+                               [&network](const BeaconExample& each) {
+                                 return BeaconSquaredError(network, each.ranges_m, each.position_m);
+                               });
+}
+
+double DeviationOf(double squared_errors, std::size_t examples) {
+  return std::sqrt(squared_errors / (2.0 * static_cast<double>(examples)));
+}
+
+void MarkReachOf(std::span<const BeaconExample> examples, BeaconNetwork& network) {
+  std::vector<BeaconInputs> ranges_m(examples.size());
+  std::ranges::transform(examples, ranges_m.begin(), &BeaconExample::ranges_m);
+  MarkReach(ranges_m, network);
+}
+
 absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> examples,
                                            const BeaconTrainingOptions& options) {
   BeaconTrainingOptions fold_options = options;
@@ -108,11 +129,9 @@ absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> exampl
                                       examples.begin() + static_cast<std::ptrdiff_t>(first));
     others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());
     ASSIGN_OR_RETURN(BeaconNetwork network, Fit(others, fold_options));
-    network.residual_deviation_m = 1.0;
-    for (const BeaconExample& each : examples.subspan(first, end - first))
-      sum += BeaconSquaredError(network, each.ranges_m, each.position_m);
+    sum += SquaredErrors(examples.subspan(first, end - first), network);
   }
-  return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
+  return DeviationOf(sum, examples.size());
 }
 
 }  // namespace
@@ -141,10 +160,23 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
   if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
   ASSIGN_OR_RETURN(BeaconNetwork network, Fit(examples, options));
   ASSIGN_OR_RETURN(network.residual_deviation_m, CalibratedDeviation(examples, options));
-  std::vector<BeaconInputs> ranges_m(examples.size());
-  std::ranges::transform(examples, ranges_m.begin(), &BeaconExample::ranges_m);
-  MarkReach(ranges_m, network);
+  MarkReachOf(examples, network);
   return network;
+}
+
+absl::Status CalibrateBeacon(std::span<const BeaconExample> examples, BeaconNetwork& network) {
+  if (!std::ranges::all_of(examples, Finite)) return absl::InvalidArgumentError("an example is not finite");
+  if (examples.size() < BeaconNetwork::kParameters) {
+    return absl::InvalidArgumentError(absl::StrCat(examples.size(), " examples to calibrate with, ",
+                                                   BeaconNetwork::kParameters, " are needed"));
+  }
+  BeaconPatterns patterns;
+  for (const BeaconExample& example : examples) AddPattern(network, example, patterns);
+  network.parameter_factor =
+      FactorOfInverse(BeaconProblem(patterns.inputs, patterns.targets), network.parameters);
+  network.residual_deviation_m = DeviationOf(SquaredErrors(examples, network), examples.size());
+  MarkReachOf(examples, network);
+  return absl::OkStatus();
 }
 
 }  // namespace tributary::nn

@@ -55,4 +55,9 @@ std::array<double, BeaconNetwork::kParameters> RandomBeaconStart(std::mt19937_64
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
                                           const BeaconTrainingOptions& options);
 
+// For a network that was trained elsewhere, as in a federated run: how sure it is, and how far it reaches,
+// from examples that nobody trained on; from others it is too sure. s as TrainBeacon has it, over all
+// examples. Errors: InvalidArgument for fewer examples than parameters or values that are not finite.
+absl::Status CalibrateBeacon(std::span<const BeaconExample> examples, BeaconNetwork& network);
+
 }  // namespace tributary::nn

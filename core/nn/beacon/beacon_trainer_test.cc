@@ -71,6 +71,24 @@ TEST(BeaconTrainerTest, EqualSeedsGiveEqualNetworks) {
   EXPECT_EQ(EncodeBeacon(*a), EncodeBeacon(*b));
 }
 
+// A network as a federated run leaves it: parameters and normalisation alone.
+TEST(BeaconTrainerTest, CalibratesANetworkThatWasTrainedElsewhere) {
+  const BeaconNetwork trained = *TrainBeacon(Walk(3'000, 1), Quick());
+  BeaconNetwork network = trained;
+  network.parameter_factor = BeaconNetwork().parameter_factor;
+  network.residual_deviation_m = BeaconNetwork().residual_deviation_m;
+  const std::vector<BeaconExample> others = Walk(2'000, 2);
+  ASSERT_TRUE(CalibrateBeacon(others, network).ok());
+  EXPECT_EQ(network.parameters, trained.parameters);
+  double sum = 0;
+  for (const BeaconExample& each : others) {
+    sum += BeaconSquaredError(network, each.ranges_m, each.position_m);
+  }
+  EXPECT_NEAR(sum / static_cast<double>(others.size()), 2, 1e-3);
+  EXPECT_NEAR(network.residual_deviation_m, trained.residual_deviation_m, trained.residual_deviation_m / 2);
+  EXPECT_FALSE(CalibrateBeacon(std::span(others).first(BeaconNetwork::kParameters - 1), network).ok());
+}
+
 TEST(BeaconTrainerTest, RefusesTooFewOrBrokenExamples) {
   EXPECT_THAT(std::string(TrainBeacon({}, Quick()).status().message()), HasSubstr("no example"));
   EXPECT_THAT(std::string(TrainBeacon(Walk(100, 1), Quick()).status().message()), HasSubstr("62 of each"));

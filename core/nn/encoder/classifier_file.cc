@@ -19,6 +19,7 @@ std::string EncodeClassifier(const ClassifierFile& classifier) {
       ToTensorSet(ClassifierSchema(classifier.encoder, classifier.classes), classifier.parameters);
   set.metadata = {{"format", std::string(kClassifierFormat)},
                   {"classes", std::to_string(classifier.classes)}};
+  if (classifier.head_seed) set.metadata["head_seed"] = std::to_string(*classifier.head_seed);
   PutEncoderOptions(classifier.encoder, set);
   return parameters::EncodeSafetensors(set);
 }
@@ -29,6 +30,7 @@ absl::StatusOr<ClassifierFile> ClassifierFromTensors(const parameters::TensorSet
   ClassifierFile result;
   result.encoder = metadata.Encoder();
   result.classes = metadata.Number("classes");
+  if (set.metadata.contains("head_seed")) result.head_seed = metadata.Number("head_seed");
   RETURN_IF_ERROR(metadata.status());
   SupervisedOptions options{.encoder = result.encoder};
   if (result.classes > 0) options.classes = result.classes;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,8 +17,10 @@ namespace tributary::nn {
 
 struct ClassifierFile {
   EncoderOptions encoder;
-  std::size_t classes = 0;        // 0: the file has no head; every node has its own
+  std::size_t classes = 0;        // 0: the file has no head; it is drawn where it is needed
   std::vector<float> parameters;  // as ClassifierSchema orders them
+  // Draws that head: FreshClassifier. Nothing: a release before made the file, and the run's seed does.
+  std::optional<std::uint64_t> head_seed = {};
 };
 
 std::string EncodeClassifier(const ClassifierFile& classifier);

@@ -46,7 +46,16 @@ TEST(ClassifierFileTest, AModelWithoutHeadHasNoTensorOfOne) {
   for (const auto& [name, tensor] : set.tensors) EXPECT_THAT(name, HasSubstr("encoder."));
 }
 
+TEST(ClassifierFileTest, SaysWhichSeedDrawsAHeadThatItDoesNotHave) {
+  ClassifierFile file = SmallFile(0);
+  EXPECT_FALSE(DecodeClassifier(EncodeClassifier(file))->head_seed.has_value());
+  file.head_seed = ~std::uint64_t{0};
+  EXPECT_EQ(DecodeClassifier(EncodeClassifier(file))->head_seed, file.head_seed);
+}
+
 TEST(ClassifierFileTest, NamesWhatDoesNotFit) {
+  EXPECT_THAT(FaultOf([](auto& set) { set.metadata["head_seed"] = std::string("-1"); }),
+              HasSubstr("\"head_seed\" is not a number"));
   EXPECT_THAT(FaultOf([](auto& set) { set.metadata["format"] = std::string("tributary-encoder-1"); }),
               HasSubstr("\"format\""));
   EXPECT_THAT(FaultOf([](auto& set) { set.metadata.erase("classes"); }), HasSubstr("\"classes\" is missing"));

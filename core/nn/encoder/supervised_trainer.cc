@@ -147,8 +147,7 @@ void SupervisedTrainer::HeadGradient() {
                  Transposed(RowMajor(features_.data(), features, batch)), weight_.Of(gradient).data());
 }
 
-double SupervisedTrainer::Step(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels,
-                               Part part) {
+double SupervisedTrainer::Step(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels) {
   if (augmenter_) {
     augmenter_->MakeViews(images, RandomStream::Of(options_.seed, step_).Bits(), views_);
   } else {
@@ -158,30 +157,26 @@ double SupervisedTrainer::Step(std::span<const std::uint8_t> images, std::span<c
   const double weight = 1.0 / static_cast<double>(options_.batch);
   const double loss =
       CrossEntropy(logits_, options_.batch, labels, static_cast<float>(weight), logit_gradient_);
-  HeadGradient();
-  if (part == Part::kAll) {
-    const std::size_t features = options_.encoder.feature_count();
-    gemm_.Multiply(Transposed(RowMajor(weight_.Of(parameters()).data(), options_.classes, features)),
-                   RowMajor(logit_gradient_.data(), options_.classes, options_.batch),
-                   feature_gradient_.data());
-    std::ranges::fill(std::span(gradient_).first(body_size_), 0.0f);
-    encoder_.Backward(parameters_, pass_, feature_gradient_, gradient_);
-  }
-  Descend(part);
+  if (options_.head_learns) HeadGradient();
+  const std::size_t features = options_.encoder.feature_count();
+  gemm_.Multiply(Transposed(RowMajor(weight_.Of(parameters()).data(), options_.classes, features)),
+                 RowMajor(logit_gradient_.data(), options_.classes, options_.batch),
+                 feature_gradient_.data());
+  std::ranges::fill(std::span(gradient_).first(body_size_), 0.0f);
+  encoder_.Backward(parameters_, pass_, feature_gradient_, gradient_);
+  Descend();
   return weight * loss;
 }
 
-void SupervisedTrainer::Descend(Part part) {
-  const std::size_t first = part == Part::kHead ? body_size_ : 0;
+void SupervisedTrainer::Descend() {
+  const std::size_t moves = options_.head_learns ? parameters_.size() : body_size_;
   if (options_.proximal > 0) {
     const auto weight = static_cast<float>(options_.proximal);
-    for (std::size_t i = first; i < gradient_.size(); ++i) {
-      gradient_[i] += weight * (parameters_[i] - anchor_[i]);
-    }
+    for (std::size_t i = 0; i < moves; ++i) gradient_[i] += weight * (parameters_[i] - anchor_[i]);
   }
   const CosineSchedule schedule{options_.learning_rate * static_cast<double>(options_.batch) / 256.0,
                                 options_.schedule_steps};
-  sgd_.Step(first, std::span(parameters_).subspan(first), std::span<const float>(gradient_).subspan(first),
+  sgd_.Step(0, std::span(parameters_).first(moves), std::span<const float>(gradient_).first(moves),
             schedule.Rate(step_ - behind_));
   ++step_;
 }

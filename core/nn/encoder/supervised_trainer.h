@@ -29,6 +29,7 @@ struct SupervisedOptions {
                                      // constant
   double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
   std::uint64_t seed = 1;            // of the views
+  bool head_learns = true;           // false: it stays as it is set, and the encoder learns through it
   // Added to the logits of each class, while training and after it: logit adjustment [Menon21] by the
   // logarithms of how often each class occurs. Empty: nothing; else one for each class, finite.
   std::vector<float> log_priors = {};
@@ -61,9 +62,8 @@ class SupervisedTrainer {
   const SupervisedOptions& options() const { return options_; }
   const std::vector<parameters::TensorShape>& Schema() const { return layout_.tensors(); }
   std::span<const float> parameters() const { return parameters_; }
-  // The two parts of the parameters.
+  // The parameters but for the head.
   std::span<const float> body() const { return parameters().first(body_size_); }
-  std::span<const float> head() const { return parameters().subspan(body_size_); }
 
   // Starts from these parameters: clears the momentum, sets the proximal anchor. Errors: InvalidArgument for
   // another length or a value that is not finite.
@@ -76,12 +76,9 @@ class SupervisedTrainer {
     behind_ = behind;
   }
 
-  enum class Part { kAll, kHead };  // what a step changes
-
   // One step on [batch × channels × side × side] pixels and their labels [batch], each below `classes`.
   // Returns the mean cross-entropy before it, in nats.
-  double Step(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels,
-              Part part = Part::kAll);
+  double Step(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels);
 
   // The most probable class of each of n images, unchanged. Any n; allocates only the result.
   std::vector<std::uint8_t> Classify(std::span<const std::uint8_t> images);
@@ -91,7 +88,7 @@ class SupervisedTrainer {
   // features_ and logits_ of a batch.
   void Forward(std::span<const std::uint8_t> images);
   void HeadGradient();
-  void Descend(Part part);
+  void Descend();
 
   const SupervisedOptions options_;
   const ParameterLayout layout_;
