@@ -11,7 +11,6 @@
 #include "fpga/model/modulation_image.h"
 #include "fpga/model/modulation_int8.h"
 #include "fpga/model/modulation_network.h"
-#include "fpga/model/modulation_slope_bias.h"
 #include "fpga/model/random_modulation_fixture.h"
 #include "gtest/gtest.h"
 
@@ -22,12 +21,6 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 Int8Modulation Int8Of(const TrainedModulation& network) {
   absl::StatusOr<Int8Modulation> fixed = MakeInt8Modulation(network);
-  EXPECT_TRUE(fixed.ok()) << fixed.status();
-  return *std::move(fixed);
-}
-
-SlopeBiasModulation SlopeBiasOf(const TrainedModulation& network) {
-  absl::StatusOr<SlopeBiasModulation> fixed = MakeSlopeBiasModulation(network);
   EXPECT_TRUE(fixed.ok()) << fixed.status();
   return *std::move(fixed);
 }
@@ -119,7 +112,6 @@ TEST(ModulationNetworkTest, RefusesWhatTheModelsCannotRun) {
     const absl::Status status = CheckTrained(network);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_TRUE(absl::IsInvalidArgument(MakeInt8Modulation(network).status()));
-    EXPECT_TRUE(absl::IsInvalidArgument(MakeSlopeBiasModulation(network).status()));
   };
   refused([](TrainedModulation& n) { n.layers.clear(); });
   refused([](TrainedModulation& n) { n.layers.resize(9); });
@@ -231,8 +223,6 @@ TEST(ModulationInt8Test, SampleThatIsNotFiniteGivesNaN) {
     std::array<float, kModulationClasses> logits;
     InferInt8(Int8Of(network), burst, logits);
     for (const float logit : logits) EXPECT_TRUE(std::isnan(logit));
-    InferSlopeBias(SlopeBiasOf(network), burst, logits);
-    for (const float logit : logits) EXPECT_TRUE(std::isnan(logit));
   }
 }
 
@@ -241,60 +231,6 @@ TEST(ModulationInt8Test, HugeSamplesSaturate) {
   EXPECT_EQ(QuantiseSample(fixed, 1e38f), 127);
   EXPECT_EQ(QuantiseSample(fixed, -1e38f), -127);
   EXPECT_EQ(QuantiseSample(fixed, 0.0f), 0);
-}
-
-TEST(ModulationSlopeBiasTest, StoresTheExtremesAtTheEndsOfAByte) {
-  const TrainedModulation network = RandomTable4(8);
-  const SlopeBiasModulation fixed = SlopeBiasOf(network);
-  for (std::size_t i = 0; i < fixed.layers.size(); ++i) {
-    const SlopeBiasLayer& layer = fixed.layers[i];
-    const auto [low, high] = std::ranges::minmax(layer.stored);
-    EXPECT_EQ(low, -128);
-    EXPECT_EQ(high, 127);
-    // Half a step of the stored word, the rounding to 2^-15, and that of slope and bias.
-    const double slope = std::ldexp(layer.slope, -24);
-    for (std::size_t w = 0; w < layer.weights.size(); ++w) {
-      EXPECT_NEAR(std::ldexp(layer.weights[w], -kSlopeBiasFraction), network.layers[i].weights[w],
-                  0.5 * slope + std::ldexp(1.5, -kSlopeBiasFraction));
-    }
-  }
-}
-
-TEST(ModulationSlopeBiasTest, ComesCloseToSinglePrecision) {
-  // One slope per layer leaves steps of 1/255 of the widest span, some 3 % of a deviation.
-  const TrainedModulation network = RandomTable4(9);
-  const SlopeBiasModulation fixed = SlopeBiasOf(network);
-  EXPECT_LT(Deviation(network, [&](auto burst, auto& logits) { InferSlopeBias(fixed, burst, logits); }), 0.1);
-}
-
-TEST(ModulationSlopeBiasTest, TakesEqualWeights) {
-  TrainedModulation network = RandomTable4(10);
-  for (TrainedLayer& layer : network.layers) std::ranges::fill(layer.weights, 0.0f);
-  const SlopeBiasModulation fixed = SlopeBiasOf(network);
-  for (const SlopeBiasLayer& layer : fixed.layers) {
-    for (const std::int32_t weight : layer.weights) EXPECT_EQ(weight, 0);
-  }
-}
-
-TEST(ModulationSlopeBiasTest, SumsSaturateInsteadOfWrapping) {
-  TrainedModulation network = EmptyTable4();
-  for (float& weight : network.layers[0].weights) weight = 500.0f;
-  for (std::size_t i = 1; i < network.layers.size(); ++i) network.layers[i].weights[0] = 1.0f;
-  const SlopeBiasModulation fixed = SlopeBiasOf(network);
-  std::array<float, kModulationClasses> logits;
-  InferSlopeBias(fixed, std::vector<float>(kModulationInputs, 1e9f), logits);
-  // A sum that wraps would be negative or small. Weights are good to 2^-14, which 512 terms of 512 add up
-  // to 16.
-  EXPECT_GT(logits[0], 400.0f);
-}
-
-TEST(ModulationSlopeBiasTest, RefusesWeightsBeyond25Bits) {
-  TrainedModulation network = RandomTable4(11);
-  network.layers[1].weights[0] = 513.0f;
-  EXPECT_TRUE(absl::IsInvalidArgument(MakeSlopeBiasModulation(network).status()));
-  network = RandomTable4(11);
-  network.layers[0].bias[0] = -600.0f;
-  EXPECT_TRUE(absl::IsInvalidArgument(MakeSlopeBiasModulation(network).status()));
 }
 
 constexpr ModulationParallelism kEightColumns = {.columns = 8, .rows = 2112};
