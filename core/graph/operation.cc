@@ -76,6 +76,11 @@ absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank) {
   return absl::InvalidArgumentError(fmt::format("the axis {} of {} dimensions", axis, rank));
 }
 
+absl::StatusOr<std::int64_t> AxisOf(const NodeContext& context, std::int64_t otherwise) {
+  ASSIGN_OR_RETURN(const std::int64_t axis, context.attributes().Integer("axis", otherwise));
+  return AxisOf(axis, context.inputs[0]->rank());
+}
+
 absl::StatusOr<Integers> AxesOf(const Integers& axes, std::int64_t rank) {
   Integers result;
   for (const std::int64_t axis : axes) {

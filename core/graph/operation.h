@@ -91,6 +91,8 @@ std::string InputText(const NodeContext& context, std::size_t input);
 absl::Status ExpectType(const NodeContext& context, std::size_t input, ElementType type);
 // An axis from −rank to rank − 1, as 0 to rank − 1.
 absl::StatusOr<std::int64_t> AxisOf(std::int64_t axis, std::int64_t rank);
+// The attribute axis, of input 0.
+absl::StatusOr<std::int64_t> AxisOf(const NodeContext& context, std::int64_t otherwise);
 // Different axes of so many dimensions, ascending.
 absl::StatusOr<Integers> AxesOf(const Integers& axes, std::int64_t rank);
 // NumPy's rules. Errors: InvalidArgument for shapes that do not fit.
@@ -98,5 +100,29 @@ absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);
 // Elements per step of each dimension; 0 where a dimension of one is repeated to fill `to`.
 std::vector<std::int64_t> BroadcastStrides(const Shape& shape, const Shape& to);
 std::vector<std::int64_t> StridesOf(const Shape& shape);
+
+// The next place, row-major; behind the last one the first. The index may leave out the last dimensions.
+inline void Advance(Integers& index, const Shape& shape) {
+  for (std::size_t d = index.size(); d-- > 0;) {
+    if (++index[d] < shape[d]) return;
+    index[d] = 0;
+  }
+}
+
+// Calls visit(i, at) for each place of the shape, row-major: the ith lies at Σ index · stride + offset.
+void ForEachElement(const Shape& shape, const Integers& strides, std::int64_t offset, const auto& visit) {
+  const std::int64_t elements = Spec{ElementType::kFloat32, shape}.elements();
+  Integers index(shape.size());
+  std::int64_t at = offset;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    visit(Size(i), Size(at));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
 
 }  // namespace tributary::graph

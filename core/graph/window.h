@@ -44,15 +44,9 @@ void ForEachTap(const Window& window, const auto& visit) {
         pixel = pixel * window.input[d] + place;
       }
       if (inside) visit(w, t, pixel);
-      for (std::size_t d = dimensions; d-- > 0;) {
-        if (++tap[d] < window.size[d]) break;
-        tap[d] = 0;
-      }
+      Advance(tap, window.size);
     }
-    for (std::size_t d = dimensions; d-- > 0;) {
-      if (++at[d] < window.output[d]) break;
-      at[d] = 0;
-    }
+    Advance(at, window.output);
   }
 }
 
@@ -63,7 +57,7 @@ void ForEachRun(const Window& window, const auto& visit) {
   const std::size_t last = dimensions - 1;
   const std::int64_t row = window.output[last], lines = row == 0 ? 0 : window.windows() / row;
   const std::int64_t taps = window.taps();
-  std::vector<std::int64_t> at(dimensions), tap(dimensions);
+  std::vector<std::int64_t> at(last), tap(dimensions);
   for (std::int64_t t = 0; t < taps; ++t) {
     // Windows from `begin` to `end` see a pixel of the row: 0 <= w · stride + shift < input.
     const std::int64_t shift = tap[last] * window.dilation[last] - window.before[last];
@@ -71,7 +65,6 @@ void ForEachRun(const Window& window, const auto& visit) {
     const std::int64_t begin = shift >= 0 ? 0 : std::min(row, (-shift + stride - 1) / stride);
     const std::int64_t room = window.input[last] - shift;
     const std::int64_t end = room <= 0 ? 0 : std::min(row, (room + stride - 1) / stride);
-    std::fill(at.begin(), at.end(), 0);
     for (std::int64_t line = 0; line < lines; ++line) {
       std::int64_t pixel = 0;
       bool inside = begin < end;
@@ -83,15 +76,9 @@ void ForEachRun(const Window& window, const auto& visit) {
       if (inside) {
         visit(line * row + begin, t, pixel * window.input[last] + begin * stride + shift, end - begin);
       }
-      for (std::size_t d = last; d-- > 0;) {
-        if (++at[d] < window.output[d]) break;
-        at[d] = 0;
-      }
+      Advance(at, window.output);
     }
-    for (std::size_t d = dimensions; d-- > 0;) {
-      if (++tap[d] < window.size[d]) break;
-      tap[d] = 0;
-    }
+    Advance(tap, window.size);
   }
 }
 

@@ -137,23 +137,9 @@ Specs InferBroadcast(const NodeContext& context) {
 
 // Visits the places of `to` in order, with the place in an array that is broadcast to it.
 void ForEachPlace(const Shape& shape, const Shape& to, const auto& visit) {
-  const std::int64_t elements = Spec{ElementType::kFloat32, to}.elements();
-  if (shape == to) {
-    for (std::int64_t i = 0; i < elements; ++i) visit(i, i);
-    return;
-  }
-  const std::vector<std::int64_t> strides = BroadcastStrides(shape, to);
-  std::vector<std::int64_t> index(to.size());
-  std::int64_t at = 0;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    visit(i, at);
-    for (std::size_t d = to.size(); d-- > 0;) {
-      at += strides[d];
-      if (++index[d] < to[d]) break;
-      at -= strides[d] * to[d];
-      index[d] = 0;
-    }
-  }
+  if (shape != to) return ForEachElement(to, BroadcastStrides(shape, to), 0, visit);
+  const std::size_t elements = Size(Spec{ElementType::kFloat32, to}.elements());
+  for (std::size_t i = 0; i < elements; ++i) visit(i, i);
 }
 
 struct Total {
@@ -208,10 +194,8 @@ absl::Status RunBroadcast(const NodeContext& context, const Arguments& arguments
         if (n > 0 && std::ranges::count(input, T{}) > 0)
           return absl::InvalidArgumentError("a division by zero");
       }
-      ForEachPlace(arguments.inputs[n].spec->shape, to, [&](std::int64_t i, std::int64_t at) {
-        T& place = result[static_cast<std::size_t>(i)];
-        const T value = input[static_cast<std::size_t>(at)];
-        place = n == 0 ? value : Function::Of(place, value);
+      ForEachPlace(arguments.inputs[n].spec->shape, to, [&](std::size_t i, std::size_t at) {
+        result[i] = n == 0 ? input[at] : Function::Of(result[i], input[at]);
       });
     }
     return absl::OkStatus();
@@ -234,18 +218,17 @@ absl::Status RunPow(const NodeContext& context, const Arguments& arguments) {
       const std::span<const T> x = arguments.inputs[0].As<const T>();
       const auto y = arguments.inputs[1].As<const decltype(exponent)>();
       const std::span<T> z = arguments.outputs[0].As<T>();
-      ForEachPlace(context.inputs[0]->shape, to,
-                   [&](std::int64_t i, std::int64_t at) { z[Size(i)] = x[Size(at)]; });
-      ForEachPlace(context.inputs[1]->shape, to, [&](std::int64_t i, std::int64_t at) {
-        const double power = std::pow(static_cast<double>(z[Size(i)]), static_cast<double>(y[Size(at)]));
+      ForEachPlace(context.inputs[0]->shape, to, [&](std::size_t i, std::size_t at) { z[i] = x[at]; });
+      ForEachPlace(context.inputs[1]->shape, to, [&](std::size_t i, std::size_t at) {
+        const double power = std::pow(static_cast<double>(z[i]), static_cast<double>(y[at]));
         if constexpr (std::is_floating_point_v<T>) {
-          z[Size(i)] = static_cast<T>(power);
+          z[i] = static_cast<T>(power);
         } else {
           constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
           const bool inside = power > static_cast<double>(std::numeric_limits<T>::min()) && power < kMost;
-          z[Size(i)] = inside           ? static_cast<T>(power)
-                       : power >= kMost ? std::numeric_limits<T>::max()
-                                        : std::numeric_limits<T>::min();
+          z[i] = inside           ? static_cast<T>(power)
+                 : power >= kMost ? std::numeric_limits<T>::max()
+                                  : std::numeric_limits<T>::min();
         }
       });
     });
@@ -261,10 +244,8 @@ Specs InferFloats(const NodeContext& context) {
 absl::Status RunPRelu(const NodeContext& context, const Arguments& arguments) {
   const std::span<const float> x = arguments.inputs[0].As<float>(), slope = arguments.inputs[1].As<float>();
   const std::span<float> y = arguments.outputs[0].As<float>();
-  ForEachPlace(context.inputs[1]->shape, context.inputs[0]->shape, [&](std::int64_t i, std::int64_t at) {
-    const auto place = static_cast<std::size_t>(i);
-    y[place] = x[place] < 0.0f ? slope[static_cast<std::size_t>(at)] * x[place] : x[place];
-  });
+  ForEachPlace(context.inputs[1]->shape, context.inputs[0]->shape,
+               [&](std::size_t i, std::size_t at) { y[i] = x[i] < 0.0f ? slope[at] * x[i] : x[i]; });
   return absl::OkStatus();
 }
 

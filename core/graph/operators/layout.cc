@@ -13,27 +13,13 @@ namespace tributary::graph {
 namespace {
 
 // A result whose element at each place is the input's at Σ index · stride + offset.
-template <class T>
-void Gather(std::span<const T> from, const Integers& strides, std::int64_t offset, const Shape& shape,
-            std::span<T> to) {
-  Integers index(shape.size());
-  std::int64_t at = offset;
-  for (T& element : to) {
-    element = from[Size(at)];
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      at += strides[d];
-      if (++index[d] < shape[d]) break;
-      at -= strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
-}
-
 void GatherView(const Arguments& arguments, const Integers& strides, std::int64_t offset) {
   WithType(arguments.inputs[0].spec->type, [&](auto kind) {
     using T = decltype(kind);
-    Gather<T>(arguments.inputs[0].As<const T>(), strides, offset, arguments.outputs[0].spec->shape,
-              arguments.outputs[0].As<T>());
+    const std::span<const T> from = arguments.inputs[0].As<const T>();
+    const std::span<T> to = arguments.outputs[0].As<T>();
+    ForEachElement(arguments.outputs[0].spec->shape, strides, offset,
+                   [&](std::size_t i, std::size_t at) { to[i] = from[at]; });
   });
 }
 
@@ -137,8 +123,7 @@ absl::Status RunSlice(const NodeContext& context, const Arguments& arguments) {
 }
 
 Specs InferConcat(const NodeContext& context) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   Spec spec = *context.inputs[0];
   for (std::size_t i = 1; i < context.count(); ++i) {
     RETURN_IF_ERROR(ExpectType(context, i, spec.type));
@@ -163,8 +148,7 @@ std::size_t BlockOf(const Spec& spec, std::int64_t axis) {
 }
 
 absl::Status RunConcat(const NodeContext& context, const Arguments& arguments) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   const std::size_t all = BlockOf(*arguments.outputs[0].spec, axis);
   std::size_t at = 0;
   for (const View& input : arguments.inputs) {
@@ -178,8 +162,7 @@ absl::Status RunConcat(const NodeContext& context, const Arguments& arguments) {
 }
 
 Specs InferSplit(const NodeContext& context) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   const auto parts = static_cast<std::int64_t>(context.node->outputs.size());
   const std::int64_t all = context.inputs[0]->shape[Size(axis)];
   Integers sizes(Size(parts), all / parts);
@@ -199,8 +182,7 @@ Specs InferSplit(const NodeContext& context) {
 }
 
 absl::Status RunSplit(const NodeContext& context, const Arguments& arguments) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   const std::size_t all = BlockOf(*context.inputs[0], axis);
   std::size_t at = 0;
   for (const View& output : arguments.outputs) {
@@ -240,26 +222,17 @@ absl::Status RunPad(const NodeContext& context, const Arguments& arguments) {
     std::ranges::fill(to, context.Has(2) ? arguments.inputs[2].As<T>()[0] : T{});
     const Shape& shape = context.inputs[0]->shape;
     const Integers strides = StridesOf(arguments.outputs[0].spec->shape);
-    Integers index(shape.size());
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < shape.size(); ++d) at += pads[d] * strides[d];
-    for (const T element : arguments.inputs[0].As<const T>()) {
-      to[Size(at)] = element;
-      for (std::size_t d = shape.size(); d-- > 0;) {
-        at += strides[d];
-        if (++index[d] < shape[d]) break;
-        at -= strides[d] * shape[d];
-        index[d] = 0;
-      }
-    }
+    const std::int64_t first =
+        std::inner_product(strides.begin(), strides.end(), pads.begin(), std::int64_t{0});
+    const std::span<const T> from = arguments.inputs[0].As<const T>();
+    ForEachElement(shape, strides, first, [&](std::size_t i, std::size_t at) { to[at] = from[i]; });
   });
   return absl::OkStatus();
 }
 
 Specs InferGather(const NodeContext& context) {
   RETURN_IF_ERROR(ExpectType(context, 1, ElementType::kInt64));
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   const Shape& from = context.inputs[0]->shape;
   Shape shape(from.begin(), from.begin() + axis);
   shape.insert(shape.end(), context.inputs[1]->shape.begin(), context.inputs[1]->shape.end());
@@ -269,8 +242,7 @@ Specs InferGather(const NodeContext& context) {
 }
 
 absl::Status RunGather(const NodeContext& context, const Arguments& arguments) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 0));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   const std::size_t block = BlockOf(*context.inputs[0], axis + 1), whole = BlockOf(*context.inputs[0], axis);
   const std::int64_t size = context.inputs[0]->shape[Size(axis)];
   std::byte* to = arguments.outputs[0].data;

@@ -23,8 +23,7 @@ absl::StatusOr<Grid> GridOf(const NodeContext& context) {
   const Shape& scale = context.inputs[1]->shape;
   Grid grid;
   if (scale.empty() || (scale.size() == 1 && scale[0] == 1)) return grid;
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", 1));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 1));
   if (scale.size() != 1 || scale[0] != shape[static_cast<std::size_t>(axis)]) {
     return absl::InvalidArgumentError(
         fmt::format("scales of {} do not fit axis {} of {}", TextOf(scale), axis, TextOf(shape)));

@@ -19,13 +19,11 @@ absl::StatusOr<std::vector<bool>> ReducedOf(const NodeContext& context) {
   if (context.Has(1)) {
     ASSIGN_OR_RETURN(axes, context.ConstantIntegers(1));
     given = !axes.empty();
-    ASSIGN_OR_RETURN(const std::int64_t none, context.attributes().Integer("noop_with_empty_axes", 0));
-    if (!given && none != 0) return std::vector<bool>(context.inputs[0]->shape.size());
   } else {
     ASSIGN_OR_RETURN(axes, context.attributes().Integers("axes", {}));
-    ASSIGN_OR_RETURN(const std::int64_t none, context.attributes().Integer("noop_with_empty_axes", 0));
-    if (!given && none != 0) return std::vector<bool>(context.inputs[0]->shape.size());
   }
+  ASSIGN_OR_RETURN(const std::int64_t none, context.attributes().Integer("noop_with_empty_axes", 0));
+  if (!given && none != 0) return std::vector<bool>(context.inputs[0]->shape.size());
   std::vector<bool> reduced(context.inputs[0]->shape.size(), !given);
   for (const std::int64_t axis : axes) {
     ASSIGN_OR_RETURN(const std::int64_t place, AxisOf(axis, context.inputs[0]->rank()));
@@ -50,19 +48,7 @@ Specs InferReduce(const NodeContext& context) {
 void ForEachReduced(const Shape& shape, const std::vector<bool>& reduced, const auto& visit) {
   Shape kept = shape;
   for (std::size_t d = 0; d < kept.size(); ++d) kept[d] = reduced[d] ? 1 : kept[d];
-  const Integers strides = BroadcastStrides(kept, shape);
-  Integers index(shape.size());
-  std::int64_t at = 0;
-  const std::int64_t elements = Spec{ElementType::kFloat32, shape}.elements();
-  for (std::int64_t i = 0; i < elements; ++i) {
-    visit(Size(i), Size(at));
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      at += reduced[d] ? 0 : strides[d];
-      if (++index[d] < shape[d]) break;
-      at -= reduced[d] ? 0 : strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
+  ForEachElement(shape, BroadcastStrides(kept, shape), 0, visit);
 }
 
 enum class Reduction { kSum, kMean, kLargest, kLeast, kProduct, kNorm1, kNorm2, kSquares };
@@ -110,8 +96,7 @@ struct Lines {
 };
 
 absl::StatusOr<Lines> LinesOf(const NodeContext& context, std::int64_t otherwise) {
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", otherwise));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, otherwise));
   Lines lines;
   const Shape& shape = context.inputs[0]->shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -154,10 +139,10 @@ Specs InferArgMax(const NodeContext& context) {
   RETURN_IF_ERROR(ExpectType(context, 0, ElementType::kFloat32));
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(context, 0));
   if (lines.length == 0) return absl::InvalidArgumentError("the largest of no element");
-  ASSIGN_OR_RETURN(const std::int64_t axis, context.attributes().Integer("axis", 0));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, 0));
   ASSIGN_OR_RETURN(const std::int64_t keep, context.attributes().Integer("keepdims", 1));
   Shape shape = context.inputs[0]->shape;
-  const auto place = shape.begin() + *AxisOf(axis, context.inputs[0]->rank());
+  const auto place = shape.begin() + axis;
   if (keep != 0) {
     *place = 1;
   } else {
@@ -221,8 +206,7 @@ absl::Status RunBatchNorm(const NodeContext& context, const Arguments& arguments
 // Mean and deviation over the dimensions from `axis` on.
 Specs InferLayerNorm(const NodeContext& context) {
   const Shape& shape = context.inputs[0]->shape;
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", -1));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, -1));
   ASSIGN_OR_RETURN(const std::int64_t stash, context.attributes().Integer("stash_type", 1));
   if (stash != 1) return absl::InvalidArgumentError("stash_type must be 1, float32");
   for (std::size_t i = 0; i < context.count(); ++i) {
@@ -241,8 +225,7 @@ Specs InferLayerNorm(const NodeContext& context) {
 
 absl::Status RunLayerNorm(const NodeContext& context, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const float epsilon, context.attributes().Real("epsilon", 1e-5f));
-  ASSIGN_OR_RETURN(const std::int64_t given, context.attributes().Integer("axis", -1));
-  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(given, context.inputs[0]->rank()));
+  ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(context, -1));
   const std::span<const float> x = arguments.inputs[0].As<float>();
   const std::span<float> y = arguments.outputs[0].As<float>();
   if (x.empty()) return absl::OkStatus();

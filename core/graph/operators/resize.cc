@@ -144,10 +144,7 @@ absl::Status RunResize(const NodeContext& context, const Arguments& arguments) {
       at += SourceOf(resizing, resizing.dimensions[d], index[d]) * Size(strides[d]);
     }
     std::copy_n(arguments.inputs[0].data + at * bytes, bytes, arguments.outputs[0].data + Size(i) * bytes);
-    for (std::size_t d = dimensions; d-- > 0;) {
-      if (++index[d] < resizing.dimensions[d].output) break;
-      index[d] = 0;
-    }
+    Advance(index, arguments.outputs[0].spec->shape);
   }
   return absl::OkStatus();
 }
