@@ -33,15 +33,11 @@ class BeaconTrainer : public Trainer {
   std::string_view workload() const override { return "beacon"; }
   std::uint64_t sample_count() const override { return examples_.examples.size(); }
   std::string_view sample_name() const override { return "example"; }
-  absl::Status AwaitReady(const std::stop_token& /*stop*/) override { return absl::OkStatus(); }
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
-  absl::Status Prepare() override { return absl::OkStatus(); }
-  void Forget() override {}
   absl::Status Train(const wire::TrainTask& task, std::span<const float> global,
                      const std::stop_token& withdrawn, std::span<float> update,
                      v1::UpdateMetrics& metrics) override;
-  void EndRound() override {}
 
  private:
   const BeaconExamples examples_;

@@ -34,7 +34,6 @@ class ClassifierTrainer : public Trainer {
   std::string_view workload() const override { return "classifier"; }
   std::uint64_t sample_count() const override { return trained_on_.size(); }
   std::string_view sample_name() const override { return "image"; }
-  absl::Status AwaitReady(const std::stop_token& /*stop*/) override { return absl::OkStatus(); }
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
   absl::Status Prepare() override;

@@ -36,12 +36,10 @@ class ExternalTrainer : public Trainer {
   absl::Status AwaitReady(const std::stop_token& stop) override;
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
-  absl::Status Prepare() override { return absl::OkStatus(); }
   void Forget() override { trained_ = std::vector<float>(); }
   absl::Status Train(const wire::TrainTask& task, std::span<const float> global,
                      const std::stop_token& withdrawn, std::span<float> update,
                      v1::UpdateMetrics& metrics) override;
-  void EndRound() override {}
 
  private:
   // Asks the program who it is.

@@ -26,7 +26,6 @@ class ImageTrainer : public Trainer {
   std::string_view workload() const override { return "self_supervised"; }
   std::uint64_t sample_count() const override { return images_.count(); }
   std::string_view sample_name() const override { return "image"; }
-  absl::Status AwaitReady(const std::stop_token& /*stop*/) override { return absl::OkStatus(); }
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
   absl::Status Prepare() override;

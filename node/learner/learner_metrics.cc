@@ -22,8 +22,7 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
                               "Time spent in complete rounds' training.", {},
                               [this] { return counters().seconds; });
   const auto gauge = [this](const char* name, const char* help, auto Counts::*value) {
-    metrics_.AddGaugeCallback(name, help, {},
-                              [this, value] { return static_cast<double>(counters().*value); });
+    metrics_.AddGaugeCallback(name, help, {}, [this, value] { return counters().*value; });
   };
   gauge("tributary_learner_samples", "What this node trains on; 0: not known yet.", &Counts::samples);
   gauge("tributary_learner_buffered_images", "Images in the bounded buffer after the last accepted round.",

@@ -30,15 +30,11 @@ class ModulationTrainer : public Trainer {
   std::string_view workload() const override { return "modulation"; }
   std::uint64_t sample_count() const override { return trained_on_.count(); }
   std::string_view sample_name() const override { return "burst"; }
-  absl::Status AwaitReady(const std::stop_token& /*stop*/) override { return absl::OkStatus(); }
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
-  absl::Status Prepare() override { return absl::OkStatus(); }
-  void Forget() override {}
   absl::Status Train(const wire::TrainTask& task, std::span<const float> global,
                      const std::stop_token& withdrawn, std::span<float> update,
                      v1::UpdateMetrics& metrics) override;
-  void EndRound() override {}
 
  private:
   // Trains network_ and gives the mean loss. Errors: Cancelled.

@@ -47,15 +47,11 @@ class PositioningTrainer : public Trainer {
   std::string_view workload() const override { return "positioning"; }
   std::uint64_t sample_count() const override { return trained_on_.count(); }
   std::string_view sample_name() const override { return "point"; }
-  absl::Status AwaitReady(const std::stop_token& /*stop*/) override { return absl::OkStatus(); }
 
   absl::StatusOr<TrainingPlan> Plan(const wire::TrainTask& task, const parameters::TensorSet& model) override;
-  absl::Status Prepare() override { return absl::OkStatus(); }
-  void Forget() override {}
   absl::Status Train(const wire::TrainTask& task, std::span<const float> global,
                      const std::stop_token& withdrawn, std::span<float> update,
                      v1::UpdateMetrics& metrics) override;
-  void EndRound() override {}
 
  private:
   // Standardised features [n × 1024] and targets [n × 2].

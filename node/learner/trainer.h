@@ -37,7 +37,7 @@ class Trainer {
   virtual std::string_view sample_name() const = 0;  // one of them: "image"
 
   // Waits until sample_count is known. Cancelled if `stop` was requested first.
-  virtual absl::Status AwaitReady(const std::stop_token& stop) = 0;
+  virtual absl::Status AwaitReady(const std::stop_token& /*stop*/) { return absl::OkStatus(); }
 
   // What tasks like this one take, and whether they can be done. `model`: the tensors of the task's file.
   // Errors: InvalidArgument: this trainer cannot train such a model; FailedPrecondition: it cannot do such a
@@ -47,9 +47,9 @@ class Trainer {
 
   // Gets ready for tasks as the last Plan saw them. Errors: ResourceExhausted: a board has no memory for
   // them; others: the samples do not fit the model.
-  virtual absl::Status Prepare() = 0;
+  virtual absl::Status Prepare() { return absl::OkStatus(); }
   // Frees all that Prepare made.
-  virtual void Forget() = 0;
+  virtual void Forget() {}
 
   // Trains the task's steps from `global` and writes trained − global into `update`, of the same length.
   // `metrics` gets the loss and what else the trainer measures. Errors, with `update` unspecified: Cancelled
@@ -60,7 +60,7 @@ class Trainer {
                              v1::UpdateMetrics& metrics) = 0;
 
   // The aggregator took the update: the next round continues from it.
-  virtual void EndRound() = 0;
+  virtual void EndRound() {}
 
   // Samples in a bounded buffer of the most novel ones, and those that were not novel enough.
   virtual std::uint64_t buffered() const { return 0; }
