@@ -51,6 +51,15 @@ struct SlotTuples {
     dimension = shape.dimension;
     classes = shape.classes;
   }
+  // Empties it for the tuples of another slot.
+  void Begin(Epoch slot, std::int64_t captured_ns, TupleShape shape) {
+    epoch = slot;
+    captured_unix_ns = captured_ns;
+    set_shape(shape);
+    subjects.clear();
+    for (auto* const numbers : {&means, &cholesky, &log_probabilities}) numbers->clear();
+    contributors.clear();
+  }
 };
 
 // One source's tuples.

@@ -135,19 +135,11 @@ void BoardFusion::FuseSlot() {
   if (std::exchange(failing_, false))
     runtime::LogWarning("fusion: {} fuses again", accelerator_->description());
 
-  fused_.epoch = slot_.epoch;
-  fused_.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
+  fused_.Begin(slot_.epoch, std::numeric_limits<std::int64_t>::max(), {.dimension = 2, .classes = 0});
   for (std::size_t panel = 0; panel < options_.panels; ++panel) {
     if (slot_.present[panel])
       fused_.captured_unix_ns = std::min(fused_.captured_unix_ns, slot_.frames[panel].captured_unix_ns);
   }
-  fused_.source = 0;
-  fused_.revision = 0;
-  fused_.dimension = 2;
-  fused_.subjects.clear();
-  fused_.means.clear();
-  fused_.cholesky.clear();
-  fused_.contributors.clear();
   for (std::size_t row = 0; row < subjects_.size(); ++row) Store(row);
   if (fused_.subjects.empty()) return;
   ++counted_.slots;

@@ -27,14 +27,8 @@ class CategoricalWorkload final : public Workload {
   accelerator::Accelerator::Counters accelerator_counters() const override { return run_.counters(); }
 
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
-    tuples.epoch = samples.epoch;
-    tuples.captured_unix_ns = samples.captured_unix_ns;
-    tuples.set_shape({.dimension = 0, .classes = static_cast<std::uint32_t>(scaled_.size())});
-    tuples.subjects.clear();
-    tuples.means.clear();
-    tuples.cholesky.clear();
-    tuples.log_probabilities.clear();
-    tuples.contributors.clear();
+    tuples.Begin(samples.epoch, samples.captured_unix_ns,
+                 {.dimension = 0, .classes = static_cast<std::uint32_t>(scaled_.size())});
     RETURN_IF_ERROR(run_.Infer(samples));
     for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
       Append(samples.subjects[i], run_.outputs(i), tuples);

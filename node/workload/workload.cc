@@ -33,14 +33,7 @@ class PositionWorkload final : public Workload {
   Accelerator::Counters accelerator_counters() const override { return run_.counters(); }
 
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
-    tuples.epoch = samples.epoch;
-    tuples.captured_unix_ns = samples.captured_unix_ns;
-    tuples.set_shape({.dimension = kDimension, .classes = 0});
-    tuples.subjects.clear();
-    tuples.means.clear();
-    tuples.cholesky.clear();
-    tuples.log_probabilities.clear();
-    tuples.contributors.clear();
+    tuples.Begin(samples.epoch, samples.captured_unix_ns, {.dimension = kDimension, .classes = 0});
     RETURN_IF_ERROR(run_.Infer(samples));
     for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
       Append(samples.subjects[i], position_of_(run_.features(samples, i).data(), run_.outputs(i).data()),
