@@ -160,34 +160,21 @@ void HttpOperations::AddRoutes(http::HttpServer& server) {
                 .parameters = {"check"},
                 .body_bytes = kMostConfigBytes,
                 .content_types = {"application/toml"}});
-  const auto change = [&](HttpMethod method, const std::string& pattern, auto start) {
+  const auto change = [&](HttpMethod method, const std::string& pattern, auto start, auto answer_with) {
     server.Route({.method = method,
                   .pattern = pattern,
-                  .handler = [this, start](const HttpRequest& request) -> http::HttpAnswer {
-                    return HttpPending{[this, start, caller = access::CallerOf(request),
+                  .handler = [this, start, answer_with](const HttpRequest& request) -> http::HttpAnswer {
+                    return HttpPending{[this, start, answer_with, caller = access::CallerOf(request),
                                         run = request.rest](HttpPending::Done done) {
-                      start(operations_, caller, run, std::move(done));
+                      (operations_.*start)(caller, run, answer_with(std::move(done), 200));
                     }};
                   }});
   };
-  using Caller = access::Caller;
-  using Done = HttpPending::Done;
-  change(HttpMethod::kPost, "/api/v1/runs/{run}/pause",
-         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
-           to.Pause(caller, run, AnswerWith<v1::PauseRunResponse>(std::move(done)));
-         });
-  change(HttpMethod::kPost, "/api/v1/runs/{run}/resume",
-         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
-           to.Resume(caller, run, AnswerWith<v1::ResumeRunResponse>(std::move(done)));
-         });
-  change(HttpMethod::kPost, "/api/v1/runs/{run}/stop",
-         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
-           to.Stop(caller, run, AnswerWith<v1::StopRunResponse>(std::move(done)));
-         });
-  change(HttpMethod::kDelete, "/api/v1/runs/{run}",
-         [](const Operations& to, const Caller& caller, const std::string& run, Done done) {
-           to.Delete(caller, run, AnswerWith<v1::DeleteRunResponse>(std::move(done)));
-         });
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/pause", &Operations::Pause, AnswerWith<v1::PauseRunResponse>);
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/resume", &Operations::Resume,
+         AnswerWith<v1::ResumeRunResponse>);
+  change(HttpMethod::kPost, "/api/v1/runs/{run}/stop", &Operations::Stop, AnswerWith<v1::StopRunResponse>);
+  change(HttpMethod::kDelete, "/api/v1/runs/{run}", &Operations::Delete, AnswerWith<v1::DeleteRunResponse>);
   server.Route("/api/v1/models",
                [this](const HttpRequest& request) -> http::HttpAnswer {
                  const absl::StatusOr<std::uint32_t> from = ReadRound(request, "from_round", false);

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -205,21 +204,23 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
   grpc::Alarm alarm_;
 };
 
-// Answers once the change is in the store, with the run as it is then. `change` gets who asks and what to do
-// with the result.
-template <class Response, class Change>
-UnaryReactor* ChangeRun(ServerContext& context, Response& response, const Change& change) {
+// Answers once the change is in the store, with the run as it is then. `change`: a member of Operations, with
+// its arguments between who asks and what to do with the result.
+template <class Response, class Change, class... Arguments>
+UnaryReactor* ChangeRun(ServerContext& context, Response& response, const Operations& operations,
+                        Change change, const Arguments&... arguments) {
   UnaryReactor* reactor = context.DefaultReactor();
   if (absl::Status status = access::CheckNotRevoked(context); !status.ok()) {
     reactor->Finish(wire::ToGrpcStatus(status));
     return reactor;
   }
-  change(CallerOf(context), [reactor, &response](absl::StatusOr<v1::Run> run) {
+  const auto done = [reactor, &response](absl::StatusOr<v1::Run> run) {
     const grpc::Status status = wire::ToGrpcStatus(run.status());
     // A run that was deleted meanwhile has no name.
     if (run.ok() && !run->name().empty()) *response.mutable_run() = *std::move(run);
     reactor->Finish(status);
-  });
+  };
+  (operations.*change)(CallerOf(context), arguments..., done);
   return reactor;
 }
 
@@ -268,30 +269,22 @@ class RunService final : public access::EarlyService<v1::RunService, v1::RunServ
 
   UnaryReactor* PauseRun(ServerContext* context, const v1::PauseRunRequest* request,
                          v1::PauseRunResponse* response) override {
-    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
-      operations_.Pause(std::move(caller), request->run(), std::move(done));
-    });
+    return ChangeRun(*context, *response, operations_, &Operations::Pause, request->run());
   }
 
   UnaryReactor* ResumeRun(ServerContext* context, const v1::ResumeRunRequest* request,
                           v1::ResumeRunResponse* response) override {
-    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
-      operations_.Resume(std::move(caller), request->run(), std::move(done));
-    });
+    return ChangeRun(*context, *response, operations_, &Operations::Resume, request->run());
   }
 
   UnaryReactor* StopRun(ServerContext* context, const v1::StopRunRequest* request,
                         v1::StopRunResponse* response) override {
-    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
-      operations_.Stop(std::move(caller), request->run(), std::move(done));
-    });
+    return ChangeRun(*context, *response, operations_, &Operations::Stop, request->run());
   }
 
   UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
                           v1::DeleteRunResponse* response) override {
-    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
-      operations_.Delete(std::move(caller), request->run(), std::move(done));
-    });
+    return ChangeRun(*context, *response, operations_, &Operations::Delete, request->run());
   }
 
  private:
@@ -330,9 +323,8 @@ class ModelService final : public access::EarlyService<v1::ModelService, v1::Mod
 
   UnaryReactor* RollBackModel(ServerContext* context, const v1::RollBackModelRequest* request,
                               v1::RollBackModelResponse* response) override {
-    return ChangeRun(*context, *response, [&](access::Caller caller, Operations::Done done) {
-      operations_.RollBack(std::move(caller), request->run(), request->round(), std::move(done));
-    });
+    return ChangeRun(*context, *response, operations_, &Operations::RollBack, request->run(),
+                     request->round());
   }
 
  private:
