@@ -89,18 +89,6 @@ class AugmentationBench : public ::testing::Test {
     EXPECT_TRUE(bench_.StaysSilent(40));
   }
 
-  std::vector<Image> Images(std::size_t count) {
-    std::vector<Image> images(count);
-    for (Image& image : images) image = BenchImage(random_);
-    return images;
-  }
-
-  std::array<Kernel, kChannels> RandomKernels() {
-    std::array<Kernel, kChannels> kernels;
-    for (Kernel& kernel : kernels) kernel = BenchKernel(random_);
-    return kernels;
-  }
-
   std::mt19937 random_{20'041};
   FrameBench<Vaugment_convolve> bench_{5};
   Coverage coverage_;
@@ -171,7 +159,7 @@ TEST_F(AugmentationBench, MatchesTheModelOnAThousandImagesUnderRandomPauses) {
   constexpr std::array<Pace, 5> kPaces = {{{100, 100}, {7, 100}, {100, 8}, {13, 12}, {50, 50}}};
   for (std::size_t run = 0; run < 50; ++run) {
     Configure({.enable = {}, .seed = static_cast<std::uint32_t>(random_())});
-    Check(Images(20), kPaces[run % kPaces.size()]);
+    Check(BenchImages(random_, 20), kPaces[run % kPaces.size()]);
   }
   coverage_.Point("views checked", 1000);
   coverage_.Point("input paused", 10'000);
@@ -183,13 +171,13 @@ TEST_F(AugmentationBench, MatchesTheModelOnAThousandImagesUnderRandomPauses) {
 TEST_F(AugmentationBench, MatchesTheModelThroughTheConvolution) {
   constexpr std::array<Pace, 3> kPaces = {{{100, 100}, {20, 60}, {100, 40}}};
   for (std::size_t run = 0; run < 30; ++run) {
-    Load(RandomKernels(), static_cast<int>(4 + run % 8));
+    Load(BenchKernels<kChannels>(random_), static_cast<int>(4 + run % 8));
     Configure({.enable = {.blur = run % 2 == 0, .rotation = run % 3 != 0, .crop = run % 5 != 0},
                .convolve = true,
                .pad = run % 4 < 2,
                .views = 1 + static_cast<unsigned>(run % 4),
                .seed = static_cast<std::uint32_t>(random_())});
-    Check(Images(5), kPaces[run % kPaces.size()]);
+    Check(BenchImages(random_, 5), kPaces[run % kPaces.size()]);
   }
   coverage_.Point("views checked", 300);
   RequireEveryChoice(coverage_, 20);
@@ -197,20 +185,20 @@ TEST_F(AugmentationBench, MatchesTheModelThroughTheConvolution) {
 
 TEST_F(AugmentationBench, BeginsTheSequenceOfSeedZeroAfterAReset) {
   Configure({.enable = {}, .views = 2, .seed = 0x2468'ace0});
-  Check(Images(3), {});
+  Check(BenchImages(random_, 3), {});
   ResetWhileImagesAreInside();
-  Check(Images(20), {});
+  Check(BenchImages(random_, 20), {});
 }
 
 TEST_F(AugmentationBench, PassesImagesUnchangedWhenAllIsOff) {
   Configure({.enable = {.blur = false, .rotation = false, .crop = false}, .views = 2});
-  Check(Images(6), {});
-  Check(Images(10), {100, 5});  // slow enough that every stage has to wait
+  Check(BenchImages(random_, 6), {});
+  Check(BenchImages(random_, 10), {100, 5});  // slow enough that every stage has to wait
 }
 
 TEST_F(AugmentationBench, RunsThroughTheWholePeriodOfTheBlur) {
   Configure({.enable = {.blur = true, .rotation = false, .crop = false}, .views = 4, .seed = 0x3fff'ffff});
-  Check(Images(130), {});
+  Check(BenchImages(random_, 130), {});
   coverage_.Point("views checked", 512);
   coverage_.Point("blurred", 127);
 }
@@ -227,10 +215,10 @@ TEST_F(AugmentationBench, OffersAResultBeforeItIsAskedForOne) {
 
 TEST_F(AugmentationBench, TakesAPixelPerCycleFromImageToImage) {
   for (const bool convolve : {false, true}) {
-    Load(RandomKernels(), kCoefficientShift);
+    Load(BenchKernels<kChannels>(random_), kCoefficientShift);
     Configure({.enable = {}, .convolve = convolve, .pad = true, .seed = 77});
     constexpr std::size_t kImages = 24;
-    Check(Images(kImages), {});
+    Check(BenchImages(random_, kImages), {});
     const auto& in = bench_.in_cycles();
     const auto& out = bench_.out_cycles();
     const std::size_t words = out.size() / kImages;

@@ -17,88 +17,78 @@ class CommonBench : public ::testing::Test {
  protected:
   CommonBench() { bench_.Reset(); }
 
+  // Sends words through one block and returns its output; `connect` writes the block's inputs, `ready`,
+  // `valid` and `data` read its outputs.
+  template <class Connect, class Ready, class Valid, class Data>
+  std::vector<std::uint64_t> Pass(StreamSource& source, StreamSink& sink, std::size_t words, Connect connect,
+                                  Ready ready, Valid valid, Data data) {
+    std::uint64_t& full = coverage_.Point("input refused", 1000);
+    while (sink.words().size() < words && bench_.Running()) {
+      source.Drive();
+      sink.Drive();
+      connect(source.valid(), source.word(), sink.ready());
+      bench_.Settle();
+      full += source.valid() && !ready();
+      source.Sample(ready());
+      sink.Sample(valid(), data());
+      bench_.Edge();
+    }
+    return sink.Take();
+  }
+
+  // Random words at every pace. At full rate they take a cycle each, and `latency` more.
+  template <class... Ports>
+  void PassesEveryWord(std::uint64_t latency, const Ports&... ports) {
+    std::mt19937 random(1);
+    for (const auto& [offer, accept] : kPaces) {
+      StreamSource source(2, offer);
+      StreamSink sink(3, accept);
+      std::vector<std::uint64_t> words(5000);
+      for (auto& word : words) source.Push(word = random() & 0xffff);
+      const std::uint64_t begin = bench_.cycle();
+      EXPECT_EQ(Pass(source, sink, words.size(), ports...), words);
+      if (offer == 100 && accept == 100) {
+        EXPECT_EQ(bench_.cycle() - begin, words.size() + latency);
+      }
+    }
+  }
+
   Clock<Vcommon_blocks> bench_{10'000'000};
   Coverage coverage_;
 };
 
-// Sends words through one block and returns its output; `connect` writes the block's inputs, `ready`, `valid`
-// and `data` read its outputs.
-template <class Connect, class Ready, class Valid, class Data>
-std::vector<std::uint64_t> Pass(Clock<Vcommon_blocks>& bench, StreamSource& source, StreamSink& sink,
-                                std::size_t words, std::uint64_t& full, Connect connect, Ready ready,
-                                Valid valid, Data data) {
-  while (sink.words().size() < words && bench.Running()) {
-    source.Drive();
-    sink.Drive();
-    connect(source.valid(), source.word(), sink.ready());
-    bench.Settle();
-    full += source.valid() && !ready();
-    source.Sample(ready());
-    sink.Sample(valid(), data());
-    bench.Edge();
-  }
-  return sink.Take();
-}
-
 TEST_F(CommonBench, SkidBufferPassesEveryWordAtFullRate) {
-  std::uint64_t& full = coverage_.Point("input refused", 1000);
-  std::mt19937 random(1);
   auto& top = bench_.model();
-  for (const auto& [offer, accept] : kPaces) {
-    StreamSource source(2, offer);
-    StreamSink sink(3, accept);
-    std::vector<std::uint64_t> words(5000);
-    for (auto& word : words) source.Push(word = random() & 0xffff);
-    const std::uint64_t begin = bench_.cycle();
-    const auto out = Pass(
-        bench_, source, sink, words.size(), full,
-        [&](bool valid, std::uint64_t word, bool ready) {
-          top.skid_in_valid_i = valid;
-          top.skid_in_data_i = static_cast<std::uint16_t>(word);
-          top.skid_out_ready_i = ready;
-        },
-        [&] { return top.skid_in_ready_o; }, [&] { return top.skid_out_valid_o; },
-        [&] { return top.skid_out_data_o; });
-    EXPECT_EQ(out, words);
-    if (offer == 100 && accept == 100) {
-      EXPECT_EQ(bench_.cycle() - begin, words.size() + 1);
-    }
-  }
+  PassesEveryWord(
+      1,
+      [&](bool valid, std::uint64_t word, bool ready) {
+        top.skid_in_valid_i = valid;
+        top.skid_in_data_i = static_cast<std::uint16_t>(word);
+        top.skid_out_ready_i = ready;
+      },
+      [&] { return top.skid_in_ready_o; }, [&] { return top.skid_out_valid_o; },
+      [&] { return top.skid_out_data_o; });
 }
 
 TEST_F(CommonBench, FifoPassesEveryWordAtFullRateAndCountsItsLevel) {
-  std::uint64_t& full = coverage_.Point("input refused", 1000);
   std::uint64_t& deepest = coverage_.Point("deepest level", 17);
-  std::mt19937 random(1);
   auto& top = bench_.model();
-  for (const auto& [offer, accept] : kPaces) {
-    StreamSource source(2, offer);
-    StreamSink sink(3, accept);
-    std::vector<std::uint64_t> words(5000);
-    for (auto& word : words) source.Push(word = random() & 0xffff);
-    const std::uint64_t begin = bench_.cycle();
-    const auto out = Pass(
-        bench_, source, sink, words.size(), full,
-        [&](bool valid, std::uint64_t word, bool ready) {
-          top.fifo_in_valid_i = valid;
-          top.fifo_in_data_i = static_cast<std::uint16_t>(word);
-          top.fifo_out_ready_i = ready;
-        },
-        [&] {
-          deepest = std::max<std::uint64_t>(deepest, top.fifo_level_o);
-          return top.fifo_in_ready_o;
-        },
-        [&] { return top.fifo_out_valid_o; }, [&] { return top.fifo_out_data_o; });
-    EXPECT_EQ(out, words);
-    EXPECT_EQ(top.fifo_level_o, 0);
-    if (offer == 100 && accept == 100) {
-      EXPECT_EQ(bench_.cycle() - begin, words.size() + 2);
-    }
-  }
+  PassesEveryWord(
+      2,
+      [&](bool valid, std::uint64_t word, bool ready) {
+        top.fifo_in_valid_i = valid;
+        top.fifo_in_data_i = static_cast<std::uint16_t>(word);
+        top.fifo_out_ready_i = ready;
+      },
+      [&] {
+        deepest = std::max<std::uint64_t>(deepest, top.fifo_level_o);
+        return top.fifo_in_ready_o;
+      },
+      [&] { return top.fifo_out_valid_o; }, [&] { return top.fifo_out_data_o; });
+  EXPECT_EQ(top.fifo_level_o, 0);
 }
 
 TEST_F(CommonBench, PackFillsWordsAndClosesFramesEarly) {
-  std::uint64_t& full = coverage_.Point("input refused", 1000);
   std::uint64_t& closed = coverage_.Point("words closed early", 500);
   std::mt19937 random(5);
   auto& top = bench_.model();
@@ -120,7 +110,7 @@ TEST_F(CommonBench, PackFillsWordsAndClosesFramesEarly) {
       }
     }
     const auto out = Pass(
-        bench_, source, sink, expected.size(), full,
+        source, sink, expected.size(),
         [&](bool valid, std::uint64_t in, bool ready) {
           top.pack_in_valid_i = valid;
           top.pack_in_data_i = static_cast<std::uint16_t>(in);
@@ -134,7 +124,6 @@ TEST_F(CommonBench, PackFillsWordsAndClosesFramesEarly) {
 }
 
 TEST_F(CommonBench, UnpackGivesElementsWithoutAGap) {
-  std::uint64_t& full = coverage_.Point("input refused", 1000);
   std::mt19937_64 random(8);
   auto& top = bench_.model();
   for (const auto& [offer, accept] : kPaces) {
@@ -148,7 +137,7 @@ TEST_F(CommonBench, UnpackGivesElementsWithoutAGap) {
     }
     const std::uint64_t begin = bench_.cycle();
     const auto out = Pass(
-        bench_, source, sink, expected.size(), full,
+        source, sink, expected.size(),
         [&](bool valid, std::uint64_t in, bool ready) {
           top.unpack_in_valid_i = valid;
           top.unpack_in_data_i = in;

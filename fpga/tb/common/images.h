@@ -1,7 +1,9 @@
 // Images for benches: noise, extremes and shapes, from fixed seeds.
 #pragma once
 
+#include <array>
 #include <random>
+#include <vector>
 
 #include "fpga/model/augmentation.h"
 
@@ -24,6 +26,12 @@ inline Image BenchImage(std::mt19937& random) {
   return image;
 }
 
+inline std::vector<Image> BenchImages(std::mt19937& random, std::size_t count) {
+  std::vector<Image> images(count);
+  for (Image& image : images) image = BenchImage(random);
+  return images;
+}
+
 inline Kernel BenchKernel(std::mt19937& random) {
   Kernel kernel;
   const unsigned kind = random() % 4;
@@ -37,6 +45,13 @@ inline Kernel BenchKernel(std::mt19937& random) {
       tap = static_cast<std::int16_t>(value / 16);  // results between the clips
   }
   return kernel;
+}
+
+template <std::size_t count>
+std::array<Kernel, count> BenchKernels(std::mt19937& random) {
+  std::array<Kernel, count> kernels;
+  for (Kernel& kernel : kernels) kernel = BenchKernel(random);
+  return kernels;
 }
 
 }  // namespace tributary::fpga

@@ -67,18 +67,6 @@ class ConvolutionBench : public ::testing::Test {
     (pad_ ? padded_ : inner_) += images.size();
   }
 
-  std::vector<Image> Images(std::size_t count) {
-    std::vector<Image> images(count);
-    for (Image& image : images) image = BenchImage(random_);
-    return images;
-  }
-
-  Kernels RandomKernels() {
-    Kernels kernels;
-    for (Kernel& kernel : kernels) kernel = BenchKernel(random_);
-    return kernels;
-  }
-
   std::mt19937 random_{20'040};
   FrameBench<Vconvolution> bench_{4};
   Coverage coverage_;
@@ -102,8 +90,8 @@ TEST_F(ConvolutionBench, MatchesTheModelOnAThousandImagesUnderRandomPauses) {
   coverage_.Point("output refused", 10'000);
   constexpr std::array<Pace, 5> kPaces = {{{100, 100}, {50, 100}, {100, 50}, {70, 70}, {20, 90}}};
   for (int run = 0; run < 100; ++run) {
-    Configure(RandomKernels(), run < 16 ? run : 5 + run % 6, random_() % 2 == 0);
-    Check(Images(10), kPaces[static_cast<std::size_t>(run) % kPaces.size()]);
+    Configure(BenchKernels<kChannels>(random_), run < 16 ? run : 5 + run % 6, random_() % 2 == 0);
+    Check(BenchImages(random_, 10), kPaces[static_cast<std::size_t>(run) % kPaces.size()]);
   }
 }
 
@@ -111,8 +99,8 @@ TEST_F(ConvolutionBench, MatchesTheModelOnAFewImagesOfEachKind) {
   coverage_.Point("images padded", 10);
   coverage_.Point("images not padded", 10);
   for (int run = 0; run < 10; ++run) {
-    Configure(RandomKernels(), 4 + run % 5, run % 2 == 0);
-    Check(Images(2), run % 3 == 0 ? Pace{} : Pace{60, 70});
+    Configure(BenchKernels<kChannels>(random_), 4 + run % 5, run % 2 == 0);
+    Check(BenchImages(random_, 2), run % 3 == 0 ? Pace{} : Pace{60, 70});
   }
 }
 
@@ -130,7 +118,7 @@ TEST_F(ConvolutionBench, ClipsTheLargestSumsOfEitherSign) {
 
 // Ready may wait for valid, valid must not wait for ready.
 TEST_F(ConvolutionBench, OffersAResultBeforeItIsAskedForOne) {
-  Configure(RandomKernels(), kCoefficientShift, true);
+  Configure(BenchKernels<kChannels>(random_), kCoefficientShift, true);
   for (std::size_t i = 0; i < kImagePixels; ++i) bench_.source().Push(i % 256);
   bench_.sink().set_accept_percent(0);
   bench_.StaysSilent(4000);
@@ -143,8 +131,8 @@ TEST_F(ConvolutionBench, OffersAResultBeforeItIsAskedForOne) {
 
 TEST_F(ConvolutionBench, TakesAPixelPerCycleFromImageToImage) {
   for (const bool pad : {true, false}) {
-    Configure(RandomKernels(), kCoefficientShift, pad);
-    Check(Images(20), {});
+    Configure(BenchKernels<kChannels>(random_), kCoefficientShift, pad);
+    Check(BenchImages(random_, 20), {});
     const auto& in = bench_.in_cycles();
     const auto& out = bench_.out_cycles();
     ASSERT_EQ(in.size(), 20 * kImagePixels);
@@ -178,20 +166,20 @@ TEST_F(ConvolutionBench, KeepsNothingOfThePreviousImage) {
 
 TEST_F(ConvolutionBench, FinishesAnImageWithoutTheNextOne) {
   for (int i = 0; i < 5; ++i) {
-    Configure(RandomKernels(), kCoefficientShift, i % 2 == 0);
-    Check(Images(1), {});
+    Configure(BenchKernels<kChannels>(random_), kCoefficientShift, i % 2 == 0);
+    Check(BenchImages(random_, 1), {});
     EXPECT_TRUE(bench_.StaysSilent(50));
   }
 }
 
 TEST_F(ConvolutionBench, StartsAgainAfterAResetInTheMiddleOfAnImage) {
-  Configure(RandomKernels(), kCoefficientShift, true);
-  Check(Images(1), {});
+  Configure(BenchKernels<kChannels>(random_), kCoefficientShift, true);
+  Check(BenchImages(random_, 1), {});
   for (int i = 0; i < 100; ++i) bench_.source().Push(99);
   bench_.StaysSilent(120);
   bench_.sink().Take();
   bench_.Reset();
-  Check(Images(3), {});
+  Check(BenchImages(random_, 3), {});
 }
 
 }  // namespace

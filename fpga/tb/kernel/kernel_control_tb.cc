@@ -201,9 +201,7 @@ TEST(KernelTest, DoesNotInterruptUnlessItIsEnabledForAll) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 1, .frame_words = 8};
   bench.kernel.WriteRegister(KernelRegister::kInterruptEnable, 1);
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptStatus), 1u);
   EXPECT_FALSE(bench.kernel.interrupt());
 }

@@ -53,6 +53,12 @@ class KernelBench {
     WriteScalar(kConfigurationArgument, run.frame_words);
   }
 
+  void Run(const RunArguments& run) {
+    Write(run);
+    Start();
+    WaitAndAcknowledge();
+  }
+
   void Start() { kernel.WriteRegister(KernelRegister::kControl, KernelControl::kStart); }
 
   void WaitAndAcknowledge() {

@@ -28,9 +28,7 @@ void RunRandomTransfers(double stall, std::uint32_t max_burst) {
     run.output = kMemoryWords / 2 + 1 + bench.random() % 2000;
     run.frames = static_cast<std::uint32_t>(bench.random() % 6);
     run.frame_words = static_cast<std::uint32_t>(1 + bench.random() % (i % 3 == 0 ? 700 : 9));
-    bench.Write(run);
-    bench.Start();
-    bench.WaitAndAcknowledge();
+    bench.Run(run);
     bench.ExpectResult(run);
     bench.Forget(run);
     words += std::uint64_t{run.frames} * run.frame_words;
@@ -55,19 +53,15 @@ TEST(KernelTest, KeepsToSixteenWordsPerBurstForAnAxi3Port) {
 TEST(KernelTest, LoadsParametersBeforeTheFrames) {
   KernelBench<Vloopback_kernel> bench;
   RunArguments run{.input = 10, .frames = 3, .frame_words = 50, .parameters = 5, .parameter_words = 300};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   bench.ExpectResult(run, bench.memory.words[5 + 299]);
 }
 
 TEST(KernelTest, ReportsAFailedReadAndForgetsItInTheNextRun) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 2, .frame_words = 100};
-  bench.Write(run);
   bench.kernel.memory_port().FailNextRead();
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   EXPECT_TRUE(bench.Report(run).valid());
   EXPECT_TRUE(bench.Report(run).read_failed());
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 1u);
@@ -80,10 +74,8 @@ TEST(KernelTest, ReportsAFailedReadAndForgetsItInTheNextRun) {
 TEST(KernelTest, ReportsAFailedWrite) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 2, .frame_words = 100};
-  bench.Write(run);
   bench.kernel.memory_port().FailNextWrite();
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   EXPECT_TRUE(bench.Report(run).write_failed());
   EXPECT_FALSE(bench.Report(run).read_failed());
   bench.Start();
@@ -96,28 +88,22 @@ TEST(KernelTest, WaitsForTheAnswerOfTheLastWriteBeforeItReports) {
   KernelBench<Vloopback_kernel> bench;
   bench.kernel.memory_port().set_timing({.latency_clocks = 200});
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 1, .frame_words = 8};
-  bench.Write(run);
   bench.kernel.memory_port().FailNextWrite();
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   EXPECT_TRUE(bench.Report(run).write_failed());
 }
 
 TEST(KernelTest, APointerOutsideOfTheMemoryEndsTheRunWithoutAReport) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords + 512, .frames = 1, .frame_words = 8};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 2u);
 }
 
 TEST(KernelTest, AnEmptyRunOnlyReports) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 0, .frame_words = 8};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   bench.ExpectResult(run);
   EXPECT_EQ(bench.kernel.memory_port().record().read_bursts, 0u);
   EXPECT_LT(bench.Report(run).cycles, 64u);
@@ -126,9 +112,7 @@ TEST(KernelTest, AnEmptyRunOnlyReports) {
 TEST(KernelTest, MovesAtLeastNineWordsInTenCyclesFromAQuickMemory) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 20, .frame_words = 500};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   bench.ExpectResult(run);
   const double words_per_cycle = 20.0 * 500.0 / static_cast<double>(bench.Report(run).cycles);
   std::printf("loopback: %.3f words per cycle\n", words_per_cycle);
@@ -143,9 +127,7 @@ TEST(KernelTest, ForgetsARunningTransferInReset) {
   for (int i = 0; i < 500; ++i) bench.kernel.Step();
   bench.kernel.Reset();
   bench.Forget(run);
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
+  bench.Run(run);
   bench.ExpectResult(run);
 }
 
