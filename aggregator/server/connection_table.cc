@@ -228,17 +228,14 @@ bool ConnectionTable::Works(const Connection& connection) {
 
 std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_t>& numbers) {
   const Numbers stalling(numbers.begin(), numbers.end());
-  std::vector<Socket> cut;
   const runtime::MutexLock lock(mutex_);
   std::unordered_set<const Peers::value_type*> whose;
   for (const auto& [peer, each] : connections_) {
     if (each.whose != nullptr && stalling.contains(each.number)) whose.insert(each.whose);
   }
-  for (auto& [peer, each] : connections_) {
-    if (!stalling.contains(each.number) && (Works(each) || !whose.contains(each.whose))) continue;
-    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kStall)) cut.push_back(*socket);
-  }
-  return cut;
+  return CutAll(ConnectionFault::kStall, [&](const Connection& each) {
+    return stalling.contains(each.number) || (!Works(each) && whose.contains(each.whose));
+  });
 }
 
 void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
@@ -303,18 +300,13 @@ std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer
   Peers::value_type& whose = *found->second.whose;
   if (!whose.second.fruitless_reports.Exceeds(limits_.fruitless_reports, second)) return {};
   // The ingest threads wait for the lock: all connections are looked at once a second.
-  const bool looked = std::exchange(whose.second.fruitless_cut_second, second) == second;
-  std::vector<Socket> cut;
-  if (looked) {
-    if (found->second.reports > 0) return {};
-    if (const auto socket = Cut(&found->second, ConnectionFault::kCallRate)) cut.push_back(*socket);
-    return cut;
+  if (std::exchange(whose.second.fruitless_cut_second, second) != second) {
+    return CutAll(ConnectionFault::kCallRate,
+                  [&](const Connection& each) { return each.whose == &whose && each.reports == 0; });
   }
-  for (auto& [other, each] : connections_) {
-    if (each.whose != &whose || each.reports > 0) continue;
-    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kCallRate)) cut.push_back(*socket);
-  }
-  return cut;
+  if (found->second.reports > 0) return {};
+  const std::optional<Socket> cut = Cut(&found->second, ConnectionFault::kCallRate);
+  return cut ? std::vector<Socket>{*cut} : std::vector<Socket>();
 }
 
 std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
@@ -330,13 +322,13 @@ std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, st
   const runtime::MutexLock lock(mutex_);
   const auto found = peers_.find(name);
   if (found == peers_.end() || !found->second.refused.Exceeds(limits_.refused_calls, second)) return {};
-  return CutAllOf(*found, ConnectionFault::kCallRate);
+  return CutAll(ConnectionFault::kCallRate, [&](const Connection& each) { return each.whose == &*found; });
 }
 
-std::vector<Socket> ConnectionTable::CutAllOf(const Peers::value_type& whose, ConnectionFault fault) {
+std::vector<Socket> ConnectionTable::CutAll(ConnectionFault fault, const Chosen& chosen) {
   std::vector<Socket> cut;
   for (auto& [peer, each] : connections_) {
-    if (each.whose != &whose) continue;
+    if (!chosen(each)) continue;
     if (const std::optional<Socket> socket = Cut(&each, fault)) cut.push_back(*socket);
   }
   return cut;

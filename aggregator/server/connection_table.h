@@ -278,7 +278,9 @@ class ConnectionTable {
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
   Connection* MostCalls() REQUIRES(mutex_);
-  std::vector<Socket> CutAllOf(const Peers::value_type& whose, ConnectionFault fault) REQUIRES(mutex_);
+  // Cuts those of which `chosen` says so.
+  using Chosen = std::function<bool(const Connection&)>;
+  std::vector<Socket> CutAll(ConnectionFault fault, const Chosen& chosen) REQUIRES(mutex_);
   // Nothing if the connection is null or has been cut before.
   std::optional<Socket> Cut(Connection* connection, ConnectionFault fault) REQUIRES(mutex_);
 
