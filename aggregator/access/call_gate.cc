@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/config/pem.h"
 #include "core/wire/peer.h"
 
 namespace tributary::access {
@@ -23,6 +25,12 @@ std::string_view FirstProperty(const grpc_auth_context* context, const char* nam
   grpc_auth_property_iterator found = grpc_auth_context_find_properties_by_name(context, name);
   const grpc_auth_property* const property = grpc_auth_property_iterator_next(&found);
   return property == nullptr ? std::string_view() : std::string_view(property->value, property->value_length);
+}
+
+// Empty without TLS.
+std::string_view CertificatePem(const grpc::AuthContext& context) {
+  const auto pem = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  return pem.empty() ? std::string_view() : std::string_view(pem.front().data(), pem.front().size());
 }
 
 struct Gate {
@@ -49,11 +57,17 @@ std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* cont
   std::optional<std::string> name = wire::PeerCertificateName(context);
   if (!name) return std::nullopt;
   Peer peer{*std::move(name)};
-  const auto pem = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
-  if (control != nullptr && !pem.empty()) {
-    peer.certificate = control->certificates().IdOf({pem.front().data(), pem.front().size()});
-  }
+  const std::string_view pem = CertificatePem(context);
+  if (control != nullptr && !pem.empty()) peer.certificate = control->certificates().IdOf(pem);
   return peer;
+}
+
+std::int64_t CertificateExpiryUnixNs(const grpc::AuthContext& context) {
+  const std::string_view pem = CertificatePem(context);
+  if (pem.empty()) return 0;
+  const std::vector<config::Certificate> certificates = config::CertificatesIn(pem);
+  if (certificates.empty()) return 0;
+  return config::UnixSeconds(X509_get0_notAfter(certificates.front().get())) * 1'000'000'000;
 }
 
 grpc_auth_metadata_processor GateOf(AccessControl& control, RefusedCall refused) {

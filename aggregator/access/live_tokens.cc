@@ -49,7 +49,7 @@ void LiveTokens::Poll() {
 void LiveTokens::Collect(runtime::Reading& reading) const {
   reading.Gauge("tributary_access_tokens",
                 "Bearer tokens in force or expired, in the file of [access] tokens.", {},
-                static_cast<double>(tokens()->tokens().size()));
+                tokens()->tokens().size());
   for (const auto& [result, count] : {std::pair{"taken", &taken_}, std::pair{"refused", &refused_}}) {
     reading.Counter("tributary_token_reloads_total",
                     "Changed files of bearer tokens: taken, or refused because they were at fault.",

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
-#include "aggregator/access/certificate_expiry.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/wire/field_count.h"
