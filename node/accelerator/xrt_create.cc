@@ -18,7 +18,6 @@
 #include "node/accelerator/xrt_board.h"
 #include "node/accelerator/xrt_fallback.h"
 #include "node/accelerator/xrt_frames.h"
-#include "node/accelerator/xrt_modulation.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -129,13 +128,6 @@ Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t 
   return WithFallback<XrtFallback<Accelerator>, Accelerator>(create_board(), options, [&] {
     return CreateCpuPositioning(network, fpga::NumberFormat::kInt8Int16, max_batch);
   });
-}
-
-Created CreateXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
-                            const XrtOptions& options) {
-  return WithFallback<XrtFallback<Accelerator>, Accelerator>(
-      OpenXrtModulation(network, max_batch, options), options,
-      [&] { return CreateCpuModulation(network, fpga::NumberFormat::kInt8, max_batch); });
 }
 
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {

@@ -1,5 +1,3 @@
-#include "node/accelerator/xrt_modulation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,8 @@
 #include "fpga/model/modulation_import.h"
 #include "fpga/model/modulation_int8.h"
 #include "fpga/model/positioning_image.h"
+#include "node/accelerator/create.h"
+#include "node/accelerator/xrt_fallback.h"
 #include "node/accelerator/xrt_frames.h"
 #include "node/accelerator/xrt_xclbin.h"
 
@@ -85,16 +85,21 @@ const fpga::ModulationKernel& KernelOf(const XrtOptions& options) {
 
 }  // namespace
 
-Created OpenXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
-                          const XrtOptions& options) {
-  ASSIGN_OR_RETURN(fpga::Int8Modulation words, fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
-  const fpga::ModulationKernel& kernel = KernelOf(options);
-  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters,
-                   fpga::ModulationParameterWords(words, kernel.parallelism));
-  ASSIGN_OR_RETURN(auto frames, XrtFrames::Create({std::string(kernel.name), fpga::kModulationInputWords,
-                                                   fpga::kModulationOutputWords, std::move(parameters)},
-                                                  options));
-  return std::make_unique<XrtModulation>(std::move(words), max_batch, std::move(frames));
+Created CreateXrtModulation(const nn::ModulationNetwork& network, std::size_t max_batch,
+                            const XrtOptions& options) {
+  const auto create_board = [&]() -> Created {
+    ASSIGN_OR_RETURN(fpga::Int8Modulation words, fpga::MakeInt8Modulation(fpga::ImportModulation(network)));
+    const fpga::ModulationKernel& kernel = KernelOf(options);
+    ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters,
+                     fpga::ModulationParameterWords(words, kernel.parallelism));
+    ASSIGN_OR_RETURN(auto frames, XrtFrames::Create({std::string(kernel.name), fpga::kModulationInputWords,
+                                                     fpga::kModulationOutputWords, std::move(parameters)},
+                                                    options));
+    return std::make_unique<XrtModulation>(std::move(words), max_batch, std::move(frames));
+  };
+  return WithFallback<XrtFallback<Accelerator>, Accelerator>(create_board(), options, [&] {
+    return CreateCpuModulation(network, fpga::NumberFormat::kInt8, max_batch);
+  });
 }
 
 }  // namespace tributary::accelerator
