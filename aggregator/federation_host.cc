@@ -89,9 +89,8 @@ void FederationHost::Collect(runtime::Reading& reading) const {
   std::error_code error;
   if (const std::filesystem::space_info disk = std::filesystem::space(store_, error); !error) {
     reading.Gauge("tributary_store_free_bytes", "Free space of the store's disk, for this process.", {},
-                  static_cast<double>(disk.available));
-    reading.Gauge("tributary_store_capacity_bytes", "Size of the store's disk.", {},
-                  static_cast<double>(disk.capacity));
+                  disk.available);
+    reading.Gauge("tributary_store_capacity_bytes", "Size of the store's disk.", {}, disk.capacity);
   }
   if (evaluator_ != nullptr) {
     reading.Counter("tributary_evaluations_skipped_total",

@@ -48,13 +48,11 @@ void CollectCounters(const fusion::FusionCounters& counters, const runtime::Metr
   count("tributary_tuples_unusable_total", "Fused results outside the range of fp32, not published.",
         counters.tuples_unusable);
   count("tributary_revisions_total", "Slots published again.", counters.revisions);
-  for (std::size_t i = 1; i < fusion::kRefusalReasons; ++i) {
-    const auto labels = With(site, "reason", wire::EnumLabel(static_cast<v1::RefusalReason>(i)));
-    reading.Counter("tributary_frames_refused_total", "Frames refused by the fusion engine.", labels,
-                    counters.frames_refused[i]);
-    reading.Counter("tributary_tuples_refused_total", "Tuples refused in frames otherwise taken.", labels,
-                    counters.tuples_refused[i]);
-  }
+  constexpr auto kNameOf = wire::EnumLabel<v1::RefusalReason>;
+  reading.Reasons("tributary_frames_refused_total", "Frames refused by the fusion engine.", site,
+                  counters.frames_refused, kNameOf, 1);
+  reading.Reasons("tributary_tuples_refused_total", "Tuples refused in frames otherwise taken.", site,
+                  counters.tuples_refused, kNameOf, 1);
   const auto fused = [&](const char* end, std::uint64_t slots) {
     reading.Counter("tributary_slots_fused_total", "Slots fused, by what made them due.",
                     With(site, "end", end), slots);
@@ -63,8 +61,7 @@ void CollectCounters(const fusion::FusionCounters& counters, const runtime::Metr
   fused("deadline", counters.slots_at_deadline);
   fused("evicted", counters.slots_evicted);
   fused("drained", counters.slots_drained);
-  reading.Gauge("tributary_open_slots", "Slots that wait for contributions.", site,
-                static_cast<double>(counters.open_slots));
+  reading.Gauge("tributary_open_slots", "Slots that wait for contributions.", site, counters.open_slots);
 }
 
 void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabels& labels,
@@ -85,8 +82,7 @@ void CollectSource(const fusion::SourceStatus& source, const runtime::MetricLabe
                   "counter-clockwise.",
                   labels, source.calibration->turn_deg);
   }
-  reading.Gauge("tributary_source_last_epoch", "The latest epoch of this source.", labels,
-                static_cast<double>(source.last_epoch));
+  reading.Gauge("tributary_source_last_epoch", "The latest epoch of this source.", labels, source.last_epoch);
   reading.Gauge("tributary_source_frame_age_seconds",
                 "From the beginning of the latest frame's slot to its arrival, by this machine's clock; "
                 "negative: the source's clock is ahead.",

@@ -147,28 +147,17 @@ void IngestServer::FollowPolicy() {
 
 void IngestServer::Collect(runtime::Reading& reading) const {
   const ConnectionTable::Figures figures = door_->connections().figures();
-  reading.Gauge("tributary_connections", "Open connections of the gRPC port.", {},
-                static_cast<double>(figures.connections));
+  reading.Gauge("tributary_connections", "Open connections of the gRPC port.", {}, figures.connections);
   reading.Gauge("tributary_connections_silent", "Connections that have made no call yet.", {},
-                static_cast<double>(figures.silent));
-  reading.Gauge("tributary_calls", "Calls of the gRPC port that are not over.", {},
-                static_cast<double>(figures.calls));
-  for (std::size_t i = 0; i < kConnectionFaults; ++i) {
-    reading.Counter("tributary_connections_refused_total",
-                    "Connections of the gRPC port that were refused or cut, by reason.",
-                    {{"reason", std::string(ConnectionFaultName(static_cast<ConnectionFault>(i)))}},
-                    figures.refused[i]);
-  }
-  for (std::size_t i = 0; i < kHandshakeFaults; ++i) {
-    reading.Counter("tributary_handshakes_failed_total", "TLS handshakes of the gRPC port that failed.",
-                    {{"reason", std::string(HandshakeFaultName(static_cast<HandshakeFault>(i)))}},
-                    handshakes_[i].load());
-  }
-  for (std::size_t i = 0; i < kStreamFaults; ++i) {
-    reading.Counter("tributary_streams_refused_total", "Report streams ended by the aggregator, by reason.",
-                    {{"reason", std::string(StreamFaultName(static_cast<StreamFault>(i)))}},
-                    context_.refusals[i].load());
-  }
+                figures.silent);
+  reading.Gauge("tributary_calls", "Calls of the gRPC port that are not over.", {}, figures.calls);
+  reading.Reasons("tributary_connections_refused_total",
+                  "Connections of the gRPC port that were refused or cut, by reason.", {}, figures.refused,
+                  ConnectionFaultName);
+  reading.Reasons("tributary_handshakes_failed_total", "TLS handshakes of the gRPC port that failed.", {},
+                  handshakes_, HandshakeFaultName);
+  reading.Reasons("tributary_streams_refused_total", "Report streams ended by the aggregator, by reason.", {},
+                  context_.refusals, StreamFaultName);
   reading.Counter("tributary_calls_unknown_total",
                   "Calls that nobody serves. With TLS the gate refuses most of them first.", {},
                   unknown_.count());
@@ -177,8 +166,7 @@ void IngestServer::Collect(runtime::Reading& reading) const {
   reading.Counter("tributary_watch_skipped_slots_total",
                   "Slots not sent to watchers because of their rate limit, their speed or their share.", {},
                   context_.skipped_slots.load());
-  reading.Gauge("tributary_watch_streams", "Open Watch streams.", {},
-                static_cast<double>(context_.readers.readers()));
+  reading.Gauge("tributary_watch_streams", "Open Watch streams.", {}, context_.readers.readers());
 }
 
 IngestServer::~IngestServer() {

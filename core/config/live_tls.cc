@@ -204,7 +204,7 @@ void LiveTls::Collect(runtime::Reading& reading) const {
   const std::shared_ptr<const RevocationList> list = revoked();
   if (list->expires_unix_s() != 0) expiry("crl", list->expires_unix_s());
   reading.Gauge("tributary_certificates_revoked", "Certificates on the list of revoked ones.", {},
-                static_cast<double>(list->size()));
+                list->size());
   for (const auto& [files, part] : {std::pair{"certificate", &pair_}, std::pair{"crl", &list_}}) {
     const auto count = [&, files = files](const char* result, std::uint64_t number) {
       reading.Counter("tributary_tls_reloads_total",

@@ -167,23 +167,17 @@ void AddDaemonRoutes(HttpServer& server, runtime::Metrics& metrics) {
                  {{"status", status == 0 ? "other" : std::to_string(status)}},
                  counters.rejected_by_status[i].load());
     }
-    for (std::size_t i = 0; i < kHttpRefusals; ++i) {
-      to.Counter(
-          "tributary_http_connections_refused_total",
-          "HTTP connections refused or closed before they had made a request, by reason: a limit, a TLS "
-          "handshake that failed, or a request that was too slow.",
-          {{"reason", std::string(HttpRefusalName(static_cast<HttpRefusal>(i)))}},
-          counters.refused[i].load());
-    }
+    to.Reasons("tributary_http_connections_refused_total",
+               "HTTP connections refused or closed before they had made a request, by reason: a limit, a TLS "
+               "handshake that failed, or a request that was too slow.",
+               {}, counters.refused, HttpRefusalName);
     to.Counter("tributary_http_failed_handlers_total",
                "HTTP requests whose handler failed; error in the log.", {}, counters.failed_handlers.load());
     to.Counter("tributary_http_event_streams_ended_total",
                "Event streams ended because their reader may no longer read them.", {},
                counters.ended_streams.load());
-    to.Gauge("tributary_http_open_connections", "Open HTTP connections.", {},
-             static_cast<double>(counters.open_connections));
-    to.Gauge("tributary_http_event_streams", "Open event streams.", {},
-             static_cast<double>(counters.open_streams));
+    to.Gauge("tributary_http_open_connections", "Open HTTP connections.", {}, counters.open_connections);
+    to.Gauge("tributary_http_event_streams", "Open event streams.", {}, counters.open_streams);
   });
 }
 

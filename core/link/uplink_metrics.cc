@@ -28,7 +28,7 @@ void AddDiskMetrics(const Uplink& uplink, const UplinkOptions& options, runtime:
     reading.Counter("tributary_uplink_disk_errors_total",
                     "Operations on the disk that failed; frames then stay in memory.", labels, disk.errors);
     const auto gauge = [&](const char* name, const char* help, std::uint64_t value) {
-      reading.Gauge(name, help, labels, static_cast<double>(value));
+      reading.Gauge(name, help, labels, value);
     };
     gauge("tributary_uplink_disk_frames", "Frames on the disk that wait to be sent.", disk.stored_frames);
     gauge("tributary_uplink_disk_bytes", "Bytes of the frames on the disk.", disk.stored_bytes);
@@ -80,27 +80,24 @@ runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const UplinkOptions& 
        {"tributary_uplink_messages_total", "Messages of frames written.", &UplinkCounters::messages}});
   if (options.disk) AddDiskMetrics(uplink, options, metrics);
   metrics.AddGaugeCallback("tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
-                           labels,
-                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_frames); });
+                           labels, [&uplink] { return uplink.counters().spool.held_frames; });
   metrics.AddGaugeCallback("tributary_uplink_spool_bytes", "Payload of the frames held.", labels,
-                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_bytes); });
+                           [&uplink] { return uplink.counters().spool.held_bytes; });
   const auto limit = [&](const char* name, const char* help, std::size_t value) {
-    metrics.AddGaugeCallback(name, help, labels, [value] { return static_cast<double>(value); });
+    metrics.AddGaugeCallback(name, help, labels, [value] { return value; });
   };
   limit("tributary_uplink_spool_limit_frames", "Frames that the spool can hold.", options.spool.frames);
   limit("tributary_uplink_spool_limit_bytes", "Payload that the spool can hold.", options.spool.bytes);
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
                            [&uplink] { return uplink.state() == UplinkState::kReporting ? 1.0 : 0.0; });
-  for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {
-    runtime::MetricLabels refused = labels;
-    refused["reason"] = wire::EnumLabel(static_cast<v1::RefusalReason>(reason));
-    metrics.AddCounterCallback(
-        "tributary_uplink_refused_frames_total", "Frames that the aggregator refused as a whole.", refused,
-        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.frames[reason]); });
-    metrics.AddCounterCallback(
-        "tributary_uplink_refused_tuples_total", "Tuples that the aggregator refused.", refused,
-        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.tuples[reason]); });
-  }
+  metrics.AddCollector([&uplink, labels](runtime::Reading& reading) {
+    const RefusalCounters refused = uplink.counters().refusals;
+    constexpr auto kNameOf = wire::EnumLabel<v1::RefusalReason>;
+    reading.Reasons("tributary_uplink_refused_frames_total", "Frames that the aggregator refused as a whole.",
+                    labels, refused.frames, kNameOf);
+    reading.Reasons("tributary_uplink_refused_tuples_total", "Tuples that the aggregator refused.", labels,
+                    refused.tuples, kNameOf);
+  });
   return metrics.AddHistogram("tributary_uplink_round_trip_seconds", "Time from write to acknowledgement.",
                               {25e-6, 50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3,
                                25.6e-3, 51.2e-3, 0.1, 0.4, 1.6, 6.4},

@@ -64,8 +64,7 @@ void Metrics::AddGaugeCallback(const std::string& name, const std::string& help,
 void Metrics::AddProcessMetrics() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   AddCollector([start_s = std::chrono::duration<double>(since).count()](Reading& to) {
-    to.Gauge("process_resident_memory_bytes", "Resident memory size in bytes.", {},
-             static_cast<double>(ResidentBytes()));
+    to.Gauge("process_resident_memory_bytes", "Resident memory size in bytes.", {}, ResidentBytes());
     to.Counter("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {}, CpuSeconds());
     to.Gauge("process_open_fds", "Number of open file descriptors.", {}, OpenFiles());
     to.Gauge("process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.", {},

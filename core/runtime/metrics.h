@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,15 +26,24 @@ using prometheus::Histogram;
 // What one reading of the metrics finds, beside the handles.
 class Reading {
  public:
-  void Counter(const std::string& name, const std::string& help, const MetricLabels& labels, double value) {
-    Add(prometheus::MetricType::Counter, name, help, labels).counter.value = value;
-  }
+  template <typename Number>
   void Counter(const std::string& name, const std::string& help, const MetricLabels& labels,
-               std::uint64_t count) {
-    Counter(name, help, labels, static_cast<double>(count));
+               const Number& value) {
+    Add(prometheus::MetricType::Counter, name, help, labels).counter.value = static_cast<double>(value);
   }
-  void Gauge(const std::string& name, const std::string& help, const MetricLabels& labels, double value) {
-    Add(prometheus::MetricType::Gauge, name, help, labels).gauge.value = value;
+  template <typename Number>
+  void Gauge(const std::string& name, const std::string& help, const MetricLabels& labels,
+             const Number& value) {
+    Add(prometheus::MetricType::Gauge, name, help, labels).gauge.value = static_cast<double>(value);
+  }
+  // A counter for each reason from `first` on, in the order of the enumeration.
+  template <typename Reason, typename Text>
+  void Reasons(const std::string& name, const std::string& help, MetricLabels labels, const auto& counts,
+               Text (*name_of)(Reason), std::size_t first = 0) {
+    for (std::size_t i = first; i < std::size(counts); ++i) {
+      labels["reason"] = name_of(static_cast<Reason>(i));
+      Counter(name, help, labels, counts[i]);
+    }
   }
 
  private:

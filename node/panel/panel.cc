@@ -101,13 +101,10 @@ void Panel::AddMetrics(runtime::Metrics& metrics) {
 }
 
 void Panel::AddBurstMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
-  for (std::size_t i = 0; i < radio::kBurstFaults; ++i) {
-    runtime::MetricLabels with_reason = labels;
-    with_reason["reason"] = std::string(radio::BurstFaultName(static_cast<radio::BurstFault>(i)));
-    metrics.AddCounterCallback("tributary_panel_unusable_bursts_total",
-                               "Bursts of I/Q samples left out, by reason.", with_reason,
-                               [this, i] { return static_cast<double>(counters().unusable_bursts[i]); });
-  }
+  metrics.AddCollector([this, labels](runtime::Reading& reading) {
+    reading.Reasons("tributary_panel_unusable_bursts_total", "Bursts of I/Q samples left out, by reason.",
+                    labels, counters().unusable_bursts, radio::BurstFaultName);
+  });
 }
 
 void Panel::AddSerialMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
@@ -130,7 +127,7 @@ void Panel::AddSerialMetrics(runtime::Metrics& metrics, const runtime::MetricLab
     with_reason["reason"] = reason;
     metrics.AddCounterCallback("tributary_serial_refused_commands_total",
                                "Commands that were refused, by reason.", with_reason,
-                               [read, count] { return static_cast<double>(read().*count); });
+                               [read, count] { return read().*count; });
   };
   refused("noise", &Counts::noise);
   refused("out_of_range", &Counts::out_of_range);
@@ -159,16 +156,13 @@ void Panel::AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels
         &Counters::lost_slots},
        {"tributary_udp_kernel_drops_total", "Datagrams for which the socket's buffer had no room.",
         &Counters::kernel_drops}});
-  for (std::size_t i = 0; i < source::kUdpFaults; ++i) {
-    runtime::MetricLabels with_reason = labels;
-    with_reason["reason"] = std::string(source::UdpFaultName(static_cast<source::UdpFault>(i)));
-    metrics.AddCounterCallback("tributary_udp_datagrams_unused_total",
-                               "Datagrams received and not used, by reason.", with_reason,
-                               [read, i] { return static_cast<double>(read().unused[i]); });
-  }
+  metrics.AddCollector([read, labels](runtime::Reading& reading) {
+    reading.Reasons("tributary_udp_datagrams_unused_total", "Datagrams received and not used, by reason.",
+                    labels, read().unused, source::UdpFaultName);
+  });
   metrics.AddGaugeCallback("tributary_udp_port", "The UDP port that the source is bound to.", labels, [this] {
     const runtime::MutexLock lock(mutex_);
-    return static_cast<double>(udp_->port());
+    return udp_->port();
   });
 }
 

@@ -38,7 +38,7 @@ BeaconRetrainer::BeaconRetrainer(std::string panel, RetrainingConfig config, nn:
   metrics.AddGaugeCallback("tributary_retraining_drifted", "1 while the network learns what has changed.",
                            labels, [this] { return status().drifted ? 1.0 : 0.0; });
   metrics.AddGaugeCallback("tributary_retraining_waiting_samples", "Samples that were not judged yet.",
-                           labels, [this] { return static_cast<double>(status().waiting_samples); });
+                           labels, [this] { return status().waiting_samples; });
 }
 
 void BeaconRetrainer::Start() {

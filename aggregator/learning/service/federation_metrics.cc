@@ -4,18 +4,13 @@
 
 namespace tributary::learning {
 void CollectCounters(const LearningCounters& counters, runtime::Reading& reading) {
-  for (int i = 1; i < v1::SubmitRefusal_ARRAYSIZE; ++i) {
-    reading.Counter("tributary_updates_refused_total", "Updates of nodes that were refused, by reason.",
-                    {{"reason", RefusalName(static_cast<v1::SubmitRefusal>(i))}}, counters.refused[i]);
-  }
-  for (int i = 0; i < v1::DeclineReason_ARRAYSIZE; ++i) {
-    reading.Counter("tributary_tasks_declined_total", "Tasks that nodes said they cannot do, by reason.",
-                    {{"reason", DeclineName(static_cast<v1::DeclineReason>(i))}}, counters.declined[i]);
-  }
-  reading.Gauge("tributary_participants_connected", "Nodes with a stream of tasks.", {},
-                static_cast<double>(counters.connected));
+  reading.Reasons("tributary_updates_refused_total", "Updates of nodes that were refused, by reason.", {},
+                  counters.refused, RefusalName, 1);
+  reading.Reasons("tributary_tasks_declined_total", "Tasks that nodes said they cannot do, by reason.", {},
+                  counters.declined, DeclineName);
+  reading.Gauge("tributary_participants_connected", "Nodes with a stream of tasks.", {}, counters.connected);
   reading.Gauge("tributary_participants_waiting", "Nodes with such a stream that wait for a run.", {},
-                static_cast<double>(counters.waiting));
+                counters.waiting);
   reading.Counter("tributary_participants_refused_total",
                   "Streams of nodes that were ended at once, with a reason.", {}, counters.refused_streams);
   reading.Counter("tributary_runs_refused_total", "Runs that operators sent and that were not started.", {},
