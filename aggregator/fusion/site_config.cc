@@ -53,12 +53,6 @@ void CheckClasses(const SiteConfig& config, Faults& faults) {
 
 }  // namespace
 
-absl::Status Validate(const FusionTuning& tuning) {
-  Faults faults;
-  Check(tuning, faults);
-  return faults.Result();
-}
-
 std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config) {
   if (!config.max_age_ns || !config.max_lead_ns) return std::nullopt;
   const std::int64_t span_ns = *config.max_age_ns + *config.max_lead_ns;

@@ -112,6 +112,5 @@ std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 Faults FaultsOf(const SiteConfig& config);
 // InvalidArgument, naming every fault.
 absl::Status Validate(const SiteConfig& config);
-absl::Status Validate(const FusionTuning& tuning);
 
 }  // namespace tributary::fusion

@@ -36,7 +36,6 @@ class CountedCall {
   }
   // It may send large messages, as long as it is open.
   void CountAsUpload();
-  const std::shared_ptr<ConnectionPulse>& pulse() const { return pulse_; }
   // It is a Report stream that was admitted.
   void CountAsReport();
   // It is a Report stream that ends without a hello.

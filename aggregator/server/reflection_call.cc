@@ -44,8 +44,6 @@ void AnswerFile(const FileDescriptor* file, reflection::ServerReflectionResponse
   AddFile(*file, seen, *response.mutable_file_descriptor_response());
 }
 
-}  // namespace
-
 reflection::ServerReflectionResponse AnswerReflection(const reflection::ServerReflectionRequest& request) {
   reflection::ServerReflectionResponse response;
   response.set_valid_host(request.host());
@@ -68,6 +66,8 @@ reflection::ServerReflectionResponse AnswerReflection(const reflection::ServerRe
   }
   return response;
 }
+
+}  // namespace
 
 void ReflectionCall::Listen(RareCalls& calls) {
   auto* call = new ReflectionCall(calls);

@@ -46,8 +46,4 @@ class ReflectionCall {
   Completion finished_ = [this](bool) { OnFinished(); };
 };
 
-// The answer to one question.
-grpc::reflection::v1alpha::ServerReflectionResponse AnswerReflection(
-    const grpc::reflection::v1alpha::ServerReflectionRequest& request);
-
 }  // namespace tributary::server

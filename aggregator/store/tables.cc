@@ -45,6 +45,11 @@ absl::StatusOr<std::int64_t> FirstNumber(Database& database, std::string_view sq
   return numbers.empty() ? 0 : numbers.front();
 }
 
+// From three columns: file, bytes, crc32c.
+FileFacts ReadFacts(const Row& row, int column) {
+  return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};
+}
+
 }  // namespace
 
 absl::StatusOr<bool> HasTables(Database& database) {
@@ -68,10 +73,6 @@ absl::Status CreateTables(Database& database) {
 }
 
 absl::Status AddIndexes(Database& database) { return database.Execute(kIndexes); }
-
-FileFacts ReadFacts(const Row& row, int column) {
-  return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};
-}
 
 FileFacts ReadPart(const Row& row) {
   FileFacts facts = ReadFacts(row, 0);

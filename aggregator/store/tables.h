@@ -19,9 +19,6 @@ absl::Status CreateTables(Database& database);
 // Adds the indexes that are missing: an earlier release did not know all of them.
 absl::Status AddIndexes(Database& database);
 
-// From three columns: file, bytes, crc32c.
-FileFacts ReadFacts(const Row& row, int column);
-
 // From four columns: file, bytes, crc32c, offset.
 FileFacts ReadPart(const Row& row);
 // Where the files that the database names stand, and what they contain.

@@ -51,7 +51,6 @@ class CertificateAuthority {
   absl::StatusOr<std::vector<std::size_t>> Revoke(const std::vector<std::string>& names) const;
 
   bool made() const { return made_; }
-  const std::string& folder() const { return folder_; }
 
  private:
   CertificateAuthority(std::string folder, CertificateAndKey own, bool made)

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "cli/table.h"
 #include "core/learning/round_verdict.h"
 #include "core/runtime/elapsed.h"
+#include "core/wire/json.h"
 #include "core/wire/peer.h"
 
 namespace tributary::cli {
@@ -48,12 +48,6 @@ std::string SizeText(std::uint64_t bytes) {
 }
 
 }  // namespace
-
-std::string RunStateName(v1::RunState state) {
-  constexpr std::size_t kPrefix = sizeof("RUN_STATE_") - 1;
-  const std::string& name = v1::RunState_Name(state);
-  return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : "unknown";
-}
 
 std::string ParticipantState(const v1::Run& run, const v1::Participant& participant) {
   if (HasEnded(run)) return "done";
@@ -107,14 +101,15 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round) {
   const std::string name = wire::PeerText(run.name());
   if (HasEnded(run)) {
     return fmt::format("{}: run:{} is the model after round {} now; the run is {} and trains no further",
-                       name, name, round, RunStateName(run.state()));
+                       name, name, round, wire::EnumLabel(run.state()));
   }
-  return fmt::format("{}: goes on from the model after round {}; {}", name, round, RunStateName(run.state()));
+  return fmt::format("{}: goes on from the model after round {}; {}", name, round,
+                     wire::EnumLabel(run.state()));
 }
 
 std::string RunSummary(const v1::Run& run) {
   std::string text = fmt::format("{}: {}, {} of {} rounds", wire::PeerText(run.name()),
-                                 RunStateName(run.state()), run.committed_rounds(), run.rounds());
+                                 wire::EnumLabel(run.state()), run.committed_rounds(), run.rounds());
   // A run that waits says in its message how many nodes it needs; one that has ended has none.
   if (run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_PAUSED) {
     text += fmt::format(", {} of {} nodes connected", run.connected_nodes(), run.joined_nodes());
@@ -137,7 +132,7 @@ std::string RunsText(const v1::ListRunsResponse& response) {
   Table table({Left("RUN"), Left("STATE"), Left("STRATEGY"), Right("ROUNDS"), Right("NODES"),
                Right("PARAMETERS"), Left("MESSAGE")});
   for (const v1::Run& run : response.runs()) {
-    table.Add(run.name(), RunStateName(run.state()), run.strategy(),
+    table.Add(run.name(), wire::EnumLabel(run.state()), run.strategy(),
               fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
               fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
               run.message() + (first == nullptr ? "" : BehindText(*first, run)));

@@ -8,9 +8,6 @@
 
 namespace tributary::cli {
 
-// "waiting", "running" …
-std::string RunStateName(v1::RunState state);
-
 // "connected", "away", or "cannot train": it is there and is not asked. "done" in a run that has ended.
 std::string ParticipantState(const v1::Run& run, const v1::Participant& participant);
 

@@ -104,6 +104,11 @@ AccessToken ReadToken(const ConfigSection& section) {
   return token;
 }
 
+// Takes as long whatever differs.
+bool EqualInConstantTime(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 }  // namespace
 
 std::string_view TokenRoleName(TokenRole role) {
@@ -115,10 +120,6 @@ std::string Sha256Hex(std::string_view text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
   return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-bool EqualInConstantTime(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 absl::StatusOr<NewToken> MakeToken(std::string name, TokenRole role, std::int64_t now_unix_s,

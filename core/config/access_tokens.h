@@ -43,8 +43,6 @@ absl::StatusOr<NewToken> MakeToken(std::string name, TokenRole role, std::int64_
 
 // "a1b2…" of a text: SHA-256 in hexadecimal digits.
 std::string Sha256Hex(std::string_view text);
-// Takes as long whatever differs.
-bool EqualInConstantTime(std::string_view a, std::string_view b);
 
 // What a file of tokens holds. Any thread may ask it.
 class TokenSet {

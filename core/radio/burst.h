@@ -14,7 +14,6 @@ inline constexpr std::size_t kBurstFeatures = 2 * kBurstSamples;
 
 // 128 in-phase components, then 128 quadrature components.
 using BurstView = std::span<float, kBurstFeatures>;
-using ConstBurstView = std::span<const float, kBurstFeatures>;
 
 // Why a burst cannot be classified.
 enum class BurstFault : std::uint8_t {

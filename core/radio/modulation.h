@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace tributary::radio {
@@ -27,14 +26,6 @@ inline constexpr std::array<std::string_view, 10> kModulations = {
 
 constexpr std::string_view ModulationName(Modulation modulation) {
   return kModulations[static_cast<std::size_t>(modulation)];
-}
-
-// None for a name that is not in kModulations.
-constexpr std::optional<Modulation> ParseModulation(std::string_view name) {
-  for (std::size_t i = 0; i < kModulations.size(); ++i) {
-    if (kModulations[i] == name) return static_cast<Modulation>(i);
-  }
-  return std::nullopt;
 }
 
 }  // namespace tributary::radio

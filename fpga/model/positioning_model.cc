@@ -101,6 +101,28 @@ PositioningInput MakeInput(const nn::PositioningNetwork& network, int fraction, 
   return input;
 }
 
+std::vector<std::int32_t> RunDense(const FixedDense& dense, std::span<const std::int32_t> input) {
+  std::vector<std::int32_t> results(dense.outputs);
+  for (std::size_t row = 0; row < dense.outputs; ++row) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < dense.inputs; ++i) {
+      sum += static_cast<std::int64_t>(dense.weights[row * dense.inputs + i]) * input[i];
+    }
+    if (dense.rectified) sum = std::max<std::int64_t>(sum, 0);
+    results[row] = static_cast<std::int32_t>(Saturate(RoundShift(sum, dense.shift), dense.result_bits));
+  }
+  return results;
+}
+
+std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<const std::int32_t> input) {
+  std::vector<std::int32_t> results(input.size());
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const std::int64_t sum = static_cast<std::int64_t>(input[i]) * norm.scale[i] + norm.offset[i];
+    results[i] = static_cast<std::int32_t>(Saturate(RoundShift(sum, norm.shift), norm.result_bits));
+  }
+  return results;
+}
+
 }  // namespace
 
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
@@ -172,28 +194,6 @@ bool StandardiseFeatures(const PositioningInput& input, std::span<const float> f
 
 std::int32_t QuantiseFeature(const PositioningInput& input, float value) {
   return static_cast<std::int32_t>(std::nearbyint(std::clamp(value, input.lowest, input.highest)));
-}
-
-std::vector<std::int32_t> RunDense(const FixedDense& dense, std::span<const std::int32_t> input) {
-  std::vector<std::int32_t> results(dense.outputs);
-  for (std::size_t row = 0; row < dense.outputs; ++row) {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < dense.inputs; ++i) {
-      sum += static_cast<std::int64_t>(dense.weights[row * dense.inputs + i]) * input[i];
-    }
-    if (dense.rectified) sum = std::max<std::int64_t>(sum, 0);
-    results[row] = static_cast<std::int32_t>(Saturate(RoundShift(sum, dense.shift), dense.result_bits));
-  }
-  return results;
-}
-
-std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<const std::int32_t> input) {
-  std::vector<std::int32_t> results(input.size());
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    const std::int64_t sum = static_cast<std::int64_t>(input[i]) * norm.scale[i] + norm.offset[i];
-    results[i] = static_cast<std::int32_t>(Saturate(RoundShift(sum, norm.shift), norm.result_bits));
-  }
-  return results;
 }
 
 std::vector<std::int32_t> RunLayers(const FixedPositioning& network, std::span<const std::int32_t> input) {

@@ -86,9 +86,6 @@ bool StandardiseFeatures(const PositioningInput& input, std::span<const float> f
 // One standardised value to its word.
 std::int32_t QuantiseFeature(const PositioningInput& input, float value);
 
-std::vector<std::int32_t> RunDense(const FixedDense& dense, std::span<const std::int32_t> input);
-std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<const std::int32_t> input);
-
 // Words of layer 1 to the words of the last layer, for networks of any widths.
 std::vector<std::int32_t> RunLayers(const FixedPositioning& network, std::span<const std::int32_t> input);
 

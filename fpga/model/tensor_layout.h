@@ -20,14 +20,12 @@ absl::StatusOr<TensorChannel> TensorChannelOf(double scale);
 // In units of the result: 2^-8 from the first shift, 2^-8 from the multiplier of 16 bits.
 inline constexpr double kTensorRoundingSlack = 1.0 / 128;
 
-// Two differences of at most 255 times multipliers of 14 bits behind the point.
-inline constexpr double kTensorSumSlack = 1.0 / 64;
-
 // The channel that passes an int8 through unchanged.
 inline constexpr TensorChannel kTensorIdentity = {.bias = 0, .multiplier = 1 << 15, .shift = 0};
 
 // The multipliers for u = own · (q - zero) + residual · (p - residual_zero). u is within 1 of exact rounding,
-// and differs from it only within kTensorSumSlack of a tie. InvalidArgument: a factor is not in [0, 4).
+// and differs from it only within 1/64 of a tie: two differences of at most 255 times multipliers of 14 bits
+// behind the point. InvalidArgument: a factor is not in [0, 4).
 absl::Status SetTensorSum(double own, double residual, TensorOutput& output);
 
 // Appends commands with what follows them. Sizes and opcodes are set here; the caller fills in the rest.

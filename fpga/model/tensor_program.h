@@ -63,7 +63,6 @@ inline constexpr std::uint32_t kTensorMaxSide = 1024;  // rows or columns of a t
 inline constexpr std::uint32_t kTensorMaxStride = 8;   // 2 for DEPTHWISE
 inline constexpr std::uint32_t kTensorMaxKernel = 255;
 inline constexpr std::uint32_t kTensorMaxPlane = 1 << 17;
-inline constexpr std::int32_t kTensorMaxWeight = 127;  // -128 would leave the field of a packed product
 
 // The output stage, for every channel of a sum s of 32 bits (sums wrap):
 //   t = (s + bias) · 2^8 / 2^shift, halves rounded up, saturated to 18 bits

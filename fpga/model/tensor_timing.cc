@@ -111,12 +111,4 @@ void TensorTiming::Add(const TensorCommand& c) {
   }
 }
 
-std::uint64_t TensorBlockProducts(const TensorCommand& c, const TensorUnitSize& size) {
-  const std::uint64_t n = c.precision == TensorPrecision::kBfloat16 ? size.bfloat_lanes() : size.lanes;
-  const std::uint64_t taps = std::uint64_t{c.kernel_height} * c.kernel_width;
-  const std::uint64_t outputs = std::uint64_t{c.output_height} * c.output_width * c.output_blocks * n;
-  if (c.opcode == TensorOpcode::kConvolve) return outputs * taps * c.input_blocks * n;
-  return c.opcode == TensorOpcode::kDepthwise ? outputs * taps : 0;
-}
-
 }  // namespace tributary::fpga

@@ -24,8 +24,4 @@ class TensorTiming {
   std::uint64_t cycles_ = 0;
 };
 
-// Multiply-accumulates of a command that its shape asks for, in whole blocks: CONVOLVE and DEPTHWISE; others
-// 0.
-std::uint64_t TensorBlockProducts(const TensorCommand& command, const TensorUnitSize& size);
-
 }  // namespace tributary::fpga

@@ -7,22 +7,6 @@
 
 namespace tributary::graph {
 
-std::string_view NameOf(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::kConvolution:
-      return "convolution";
-    case LayerKind::kSum:
-      return "sum";
-    case LayerKind::kMaxPool:
-      return "max pool";
-    case LayerKind::kAveragePool:
-      return "average pool";
-    case LayerKind::kMove:
-      break;
-  }
-  return "move";
-}
-
 absl::StatusOr<Factor> FactorOf(double factor) {
   if (!(factor > 0 && factor < 0x1p24)) {
     return absl::InvalidArgumentError(
@@ -55,12 +39,6 @@ std::int32_t Requantised(const QuantisedLayer& layer, const Quantisation& output
   const std::int64_t scaled = sum * factor.mantissa + residual * layer.ResidualAt(channel);
   const std::int64_t rounded = RoundedShift(scaled, factor.shift) + output.zero_point;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(rounded, layer.lowest, layer.highest));
-}
-
-std::int64_t QuantisedLayer::products(const QuantisedTensor& output_tensor) const {
-  if (kind != LayerKind::kConvolution || bias.empty()) return 0;
-  const auto outputs = static_cast<std::int64_t>(bias.size());
-  return output_tensor.elements() * (static_cast<std::int64_t>(weights.size()) / outputs);
 }
 
 }  // namespace tributary::graph

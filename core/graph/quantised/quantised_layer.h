@@ -48,7 +48,6 @@ enum class LayerKind : std::uint8_t {
   kAveragePool,  // Σ (q − z) over the window; the divisor is part of the factor
   kMove,         // q itself, in another place: no arithmetic
 };
-std::string_view NameOf(LayerKind kind);  // "convolution"
 
 // A real factor in (0, 2^24) as mantissa / 2^shift, with a mantissa below 2^24.
 struct Factor {
@@ -88,7 +87,6 @@ struct QuantisedLayer {
   // kMove: the input's dimension behind each of the output's; empty: the same row-major order.
   std::vector<std::int64_t> permutation = {};
 
-  std::int64_t products(const QuantisedTensor& output_tensor) const;  // multiply-accumulates of a run
   const Factor& FactorAt(std::size_t channel) const { return factors[factors.size() == 1 ? 0 : channel]; }
   std::int64_t ResidualAt(std::size_t channel) const {
     return residual_mantissas.empty() ? 0 : residual_mantissas[residual_mantissas.size() == 1 ? 0 : channel];

@@ -151,7 +151,6 @@ absl::Status Journal::Append(std::span<const Record> records) {
   segment.units += units;
   next_record_ = segment.end();
   counters_.appended_records += records.size();
-  counters_.appended_units += units;
   counters_.stored_records += records.size();
   counters_.stored_units += units;
   counters_.stored_bytes += bytes.size();

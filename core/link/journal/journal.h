@@ -30,7 +30,6 @@ struct JournalCounters {
   std::uint64_t recovered_records = 0;  // found when the folder was opened, the damaged ones included
   std::uint64_t recovered_units = 0;
   std::uint64_t appended_records = 0;
-  std::uint64_t appended_units = 0;
   std::uint64_t done_records = 0;
   std::uint64_t done_units = 0;
   std::uint64_t over_budget_records = 0;  // dropped, the oldest first

@@ -33,6 +33,19 @@ struct Normal {
   int ranges = 0;
 };
 
+// Bearing-dependent part of the bias of a tag, m, and its derivative by the bearing.
+struct PatternValue {
+  double value = 0.0;
+  double slope = 0.0;
+};
+
+PatternValue PatternAt(std::span<const double> pattern_m, double bearing_rad) {
+  const double c = std::cos(bearing_rad), s = std::sin(bearing_rad);
+  const double c2 = c * c - s * s, s2 = 2.0 * c * s;
+  return {.value = pattern_m[0] * c + pattern_m[1] * s + pattern_m[2] * c2 + pattern_m[3] * s2,
+          .slope = -pattern_m[0] * s + pattern_m[1] * c - 2.0 * pattern_m[2] * s2 + 2.0 * pattern_m[3] * c2};
+}
+
 Normal Linearise(const RangeGeometry& g, std::span<const double> ranges_m, const State& state,
                  bool with_heading) {
   const std::size_t tags = g.tags.size();
@@ -142,13 +155,6 @@ class Minima {
 
 }  // namespace
 
-PatternValue PatternAt(std::span<const double> pattern_m, double bearing_rad) {
-  const double c = std::cos(bearing_rad), s = std::sin(bearing_rad);
-  const double c2 = c * c - s * s, s2 = 2.0 * c * s;
-  return {.value = pattern_m[0] * c + pattern_m[1] * s + pattern_m[2] * c2 + pattern_m[3] * s2,
-          .slope = -pattern_m[0] * s + pattern_m[1] * c - 2.0 * pattern_m[2] * s2 + 2.0 * pattern_m[3] * c2};
-}
-
 std::optional<RangeFix> FixOf(const RangeGeometry& geometry, std::span<const double> ranges_m) {
   if (ranges_m.size() != geometry.inputs()) return std::nullopt;
   const bool with_heading = geometry.HasHeading();
@@ -170,7 +176,6 @@ std::optional<RangeFix> FixOf(const RangeGeometry& geometry, std::span<const dou
   Eigen::Matrix3d covariance = factor.solve(Eigen::Matrix3d::Identity()) * geometry.variance_scale;
   covariance.topLeftCorner<2, 2>() += minima.Spread(*best, geometry.variance_scale);
   RangeFix fix{.position_m = {best->state[0], best->state[1]},
-               .heading_rad = with_heading ? std::remainder(best->state[2], 2.0 * std::numbers::pi) : 0.0,
                .covariance = {covariance(0, 0), covariance(0, 1), covariance(1, 1)},
                .mean_squared_residual = best->normal.squared / best->normal.ranges};
   const bool sound = best->state.allFinite() && covariance.allFinite() &&

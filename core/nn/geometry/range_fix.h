@@ -11,7 +11,6 @@ namespace tributary::nn {
 
 struct RangeFix {
   std::array<double, 2> position_m = {};
-  double heading_rad = 0.0;               // 0 if it is not estimated
   std::array<double, 3> covariance = {};  // xx, xy, yy in m², with variance_scale, without Widening
   double mean_squared_residual = 0.0;     // in units of the deviations, each at most 25
 };
@@ -30,12 +29,5 @@ double Widening(const RangeGeometry& geometry, const RangeFix& fix);
 
 // Lower Cholesky factor l11, l21, l22 (m) of the covariance with Widening.
 std::array<double, 3> CholeskyOf(const RangeGeometry& geometry, const RangeFix& fix);
-
-// Bearing-dependent part of the bias of a tag, m, and its derivative by the bearing.
-struct PatternValue {
-  double value = 0.0;
-  double slope = 0.0;
-};
-PatternValue PatternAt(std::span<const double> pattern_m, double bearing_rad);
 
 }  // namespace tributary::nn

@@ -52,7 +52,6 @@ class SequenceStack {
   // The layers fit the input.
   SequenceStack(SequenceShape input, std::span<const SequenceLayer> layers, const ParameterLayout& layout);
 
-  SequenceShape input_shape() const { return input_shape_; }
   SequenceShape output_shape() const { return steps_.back().shape; }
 
   // Makes room for as many sequences at a time; at first it is one pass.
