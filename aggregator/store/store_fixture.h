@@ -15,6 +15,7 @@
 
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_reader.h"
+#include "core/status/macros.h"
 
 namespace tributary::store {
 
@@ -36,10 +37,9 @@ class StoreFixture : public ::testing::Test {
   static ModelRecord Model(std::uint32_t round) { return {round, std::string(32, 'm'), 1, 10, {}, {}}; }
 
   absl::Status AddRun() {
-    auto file = store_->NewModel("r", 0);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("initial"); !status.ok()) return status;
-    return store_->AddRun({"r", "config", "begun", 1, 0}, Model(0), *std::move(file));
+    ASSIGN_OR_RETURN(DurableFile file, store_->NewModel("r", 0));
+    RETURN_IF_ERROR(file.Append("initial"));
+    return store_->AddRun({"r", "config", "begun", 1, 0}, Model(0), std::move(file));
   }
 
   absl::Status Submit(const std::string& node) {
@@ -50,35 +50,30 @@ class StoreFixture : public ::testing::Test {
   }
   // One with a file of its own.
   absl::Status SubmitLarge(const std::string& node) {
-    auto file = store_->NewSubmission();
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("large update of " + node); !status.ok()) return status;
+    ASSIGN_OR_RETURN(DurableFile file, store_->NewSubmission());
+    RETURN_IF_ERROR(file.Append("large update of " + node));
     std::vector<ArrivedUpdate> updates(1);
-    updates[0].file.emplace(*std::move(file));
+    updates[0].file.emplace(std::move(file));
     return Keep(node, updates);
   }
   absl::Status Keep(const std::string& node, std::span<ArrivedUpdate> updates) {
-    const auto places = store_->Stage("r", updates);
-    if (!places.ok()) return places.status();
-    return store_->AddSubmissions("r", std::vector<SubmissionRecord>{{node, "header", places->front()}});
+    ASSIGN_OR_RETURN(const auto places, store_->Stage("r", updates));
+    return store_->AddSubmissions("r", std::vector<SubmissionRecord>{{node, "header", places.front()}});
   }
 
   absl::Status CommitRound(std::uint32_t round, std::uint32_t keep = 0) {
-    auto file = store_->NewModel("r", round);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("model " + std::to_string(round)); !status.ok()) return status;
-    auto state = store_->NewStrategyState("r", round);
-    if (!state.ok()) return state.status();
-    if (absl::Status status = state->Append("momentum"); !status.ok()) return status;
-    return store_->CommitRound("r", "committed " + std::to_string(round), Model(round), *std::move(file),
-                               *std::move(state), {0, 0, round, "line"}, keep);
+    ASSIGN_OR_RETURN(DurableFile file, store_->NewModel("r", round));
+    RETURN_IF_ERROR(file.Append("model " + std::to_string(round)));
+    ASSIGN_OR_RETURN(DurableFile state, store_->NewStrategyState("r", round));
+    RETURN_IF_ERROR(state.Append("momentum"));
+    return store_->CommitRound("r", "committed " + std::to_string(round), Model(round), std::move(file),
+                               std::move(state), {0, 0, round, "line"}, keep);
   }
 
   absl::Status ReplaceModels(std::uint32_t round) {
-    auto file = store_->NewModel("r", round);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("model " + std::to_string(round)); !status.ok()) return status;
-    return store_->ReplaceModels("r", "replaced", Model(round), *std::move(file));
+    ASSIGN_OR_RETURN(DurableFile file, store_->NewModel("r", round));
+    RETURN_IF_ERROR(file.Append("model " + std::to_string(round)));
+    return store_->ReplaceModels("r", "replaced", Model(round), std::move(file));
   }
 
   // Everything visible of the run.

@@ -89,9 +89,7 @@ absl::Status RevokedSerials::Write(X509& ca, EVP_PKEY& ca_key) const {
   }
   const config::Bio memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509_CRL(memory.get(), list.get());
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &text);
-  return WriteOutput(path_, std::string_view(text, static_cast<std::size_t>(size)));
+  return WriteOutput(path_, config::TextIn(memory));
 }
 
 }  // namespace tributary::cli

@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::int64_t kDayS = 86'400;
 
-std::string Content(const config::Bio& memory) {
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &text);
-  return std::string(text, static_cast<std::size_t>(size));
-}
-
 void FreeBytes(unsigned char* bytes) { OPENSSL_free(bytes); }
 
 // SHA-256 of what OpenSSL writes as DER.
@@ -144,13 +138,13 @@ CertificateAndKey PairOf(std::string_view certificate_pem, std::string_view key_
 std::string PemOf(const X509& certificate) {
   const config::Bio memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(memory.get(), &certificate);
-  return Content(memory);
+  return config::TextIn(memory);
 }
 
 std::string PemOf(const EVP_PKEY& key) {
   const config::Bio memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(memory.get(), &key, nullptr, nullptr, 0, nullptr, nullptr);
-  return Content(memory);
+  return config::TextIn(memory);
 }
 
 std::string Fingerprint(const X509& certificate) { return DigestOf(&certificate, i2d_X509); }

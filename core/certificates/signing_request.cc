@@ -53,9 +53,7 @@ absl::StatusOr<std::string> MakeSigningRequest(EVP_PKEY& key) {
     ERR_clear_error();
     return absl::InternalError("OpenSSL cannot make a certificate request");
   }
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &text);
-  return std::string(text, static_cast<std::size_t>(size));
+  return config::TextIn(memory);
 }
 
 absl::StatusOr<config::Key> KeyOfSigningRequest(std::string_view pem) {

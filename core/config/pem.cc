@@ -52,6 +52,12 @@ Key KeyIn(std::string_view pem) {
   return key;
 }
 
+std::string TextIn(const Bio& memory) {
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(memory.get(), &text);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
 absl::StatusOr<std::string> ReadPem(const std::string& path) {
   absl::StatusOr<std::string> pem = runtime::ReadFile(path, kMostPemBytes);
   if (!absl::IsResourceExhausted(pem.status())) return pem;

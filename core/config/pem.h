@@ -35,6 +35,9 @@ std::vector<Certificate> CertificatesIn(std::string_view pem);
 std::vector<Crl> CrlsIn(std::string_view pem);
 Key KeyIn(std::string_view pem);
 
+// What was written into a memory BIO.
+std::string TextIn(const Bio& memory);
+
 // The text of a file of certificates, a key or lists. Errors: InvalidArgument for one of more than
 // kMostPemBytes; those of runtime::ReadFile.
 absl::StatusOr<std::string> ReadPem(const std::string& path);

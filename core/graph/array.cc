@@ -46,6 +46,12 @@ absl::StatusOr<std::int64_t> ElementsOf(const Shape& shape) {
 
 std::string TextOf(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
+std::string Quoted(const std::string& name) {
+  std::string text = name.substr(0, 80);
+  for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return "\"" + text + "\"";
+}
+
 std::string Spec::Text() const { return fmt::format("{} {}", NameOf(type), TextOf(shape)); }
 
 }  // namespace tributary::graph

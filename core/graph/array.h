@@ -56,6 +56,8 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 absl::StatusOr<std::int64_t> ElementsOf(const Shape& shape);
 
 std::string TextOf(const Shape& shape);  // "[1, 3, 28, 28]"
+// A stranger's name in a message: its beginning, without control characters.
+std::string Quoted(const std::string& name);
 
 // Type and shape; the shape is one that ElementsOf takes.
 struct Spec {

@@ -23,9 +23,7 @@ absl::Status Exhausted(std::uint64_t needed, std::uint64_t limit) {
 }  // namespace
 
 std::string Session::Named(const std::string& name, const std::string& operation) {
-  std::string text = name.substr(0, 80);
-  for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return fmt::format("node \"{}\" ({})", text, operation.substr(0, 40));
+  return fmt::format("node {} ({})", Quoted(name), operation.substr(0, 40));
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(std::string_view file, const SessionOptions& options) {

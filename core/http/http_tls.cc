@@ -59,9 +59,7 @@ std::string ClientCertificate(SSL* ssl) {
   if (certificate == nullptr) return "";
   const config::Bio text(BIO_new(BIO_s_mem()));
   if (text == nullptr || PEM_write_bio_X509(text.get(), certificate.get()) != 1) return "";
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(text.get(), &bytes);
-  return {bytes, static_cast<std::size_t>(size)};
+  return config::TextIn(text);
 }
 
 }  // namespace tributary::http

@@ -19,13 +19,6 @@
 namespace tributary::graph {
 namespace {
 
-// A stranger's name in a message.
-std::string Quoted(const std::string& name) {
-  std::string text = name.substr(0, 80);
-  for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return "\"" + text + "\"";
-}
-
 // The file with these values as outputs besides its own.
 std::string WithOutputs(const std::string& file, const std::vector<std::string>& values) {
   onnx::ModelProto model;

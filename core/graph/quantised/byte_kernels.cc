@@ -297,10 +297,6 @@ HWY_EXPORT(Depthwise);
 HWY_EXPORT(Average);
 HWY_EXPORT(LanesOfSums);
 
-std::size_t InBlocks(std::size_t channels) {
-  return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
-}
-
 }  // namespace
 
 std::vector<std::int8_t> PackDense(std::span<const std::int8_t> weights, std::size_t outputs,

@@ -12,6 +12,9 @@ namespace tributary::graph {
 // Channels of a pixel lie together, filled up to whole blocks. A byte is q of a uint8 tensor, or q + 128 of
 // an int8 one.
 inline constexpr std::size_t kChannelBlock = 16;
+constexpr std::size_t InBlocks(std::size_t channels) {
+  return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
+}
 
 // Bytes from an image, row or column to the next.
 struct PixelSteps {

@@ -9,7 +9,7 @@ ByteLayout::ByteLayout(const QuantisedTensor& tensor)
       real_channels_(Size(tensor.channels())),
       rows_(Size(tensor.height())),
       columns_(Size(tensor.width())),
-      pitch_((real_channels_ + kChannelBlock - 1) / kChannelBlock * kChannelBlock),
+      pitch_(InBlocks(real_channels_)),
       offset_(tensor.quantisation.type == ElementType::kInt8 ? 128 : 0),
       stored_zero_(tensor.quantisation.zero_point + offset_) {}
 

@@ -20,10 +20,6 @@
 namespace tributary::graph {
 namespace {
 
-std::size_t PaddedChannels(std::size_t channels) {
-  return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
-}
-
 // Which kernel computes a layer.
 enum class Kernel { kDense, kDepthwise, kGroups, kAverage, kLargest, kTable, kMove };
 
@@ -60,7 +56,7 @@ struct PreparedLayer {
 
 // Bytes that the preparation of a layer takes.
 std::uint64_t PreparedBytes(const QuantisedLayer& layer, const QuantisedTensor& output) {
-  const std::uint64_t channels = PaddedChannels(Size(output.channels()));
+  const std::uint64_t channels = InBlocks(Size(output.channels()));
   const auto taps = static_cast<std::uint64_t>(layer.window.size.empty() ? 1 : layer.window.taps());
   std::uint64_t bytes =
       channels * (sizeof(std::int32_t) + 2 * sizeof(double)) + taps * sizeof(std::ptrdiff_t) + 256;

@@ -22,6 +22,7 @@ double DeviationFactor(std::span<const double> squared, double prior) {
 
 std::array<float, 6> RangesOf(const PositioningNetwork& network, std::span<const float> features) {
   constexpr std::size_t kRangeBatch = 64;
+  // Finer steps for all are worth more than 1 value in 10,000 that saturates.
   constexpr double kQuantile = 0.9999;
   PositioningInference inference(network, kRangeBatch);
   std::vector<float> outputs(kRangeBatch * kGaussianOutputs), inputs;
