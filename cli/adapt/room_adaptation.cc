@@ -130,26 +130,12 @@ absl::StatusOr<RoomModel> TrainOnPoints(nn::PositioningNetwork network, const sc
 
 // Standardisation by the points themselves: there is nothing else to learn it from.
 nn::PositioningNetwork Blank(const LabelledPoints& points) {
-  constexpr std::size_t inputs = nn::PositioningNetwork::kInputs;
   nn::PositioningNetwork network;
-  std::vector<double> sum(inputs), squares(inputs);
-  std::vector<float> sample(inputs);
-  const std::size_t count = points.size() * points.walls.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    std::ranges::copy(points.Features(i / points.walls.size(), i % points.walls.size()), sample.begin());
-    nn::AlignPhase(network.alignment, nn::FeatureSpan(sample));
-    for (std::size_t f = 0; f < inputs; ++f) {
-      sum[f] += sample[f];
-      squares[f] += static_cast<double>(sample[f]) * sample[f];
-    }
-  }
-  for (std::size_t f = 0; f < inputs; ++f) {
-    const double mean = sum[f] / static_cast<double>(count);
-    const double variance = squares[f] / static_cast<double>(count) - mean * mean;
-    network.input_mean.push_back(static_cast<float>(mean));
-    network.input_inverse_deviation.push_back(variance > 1e-12 ? static_cast<float>(1.0 / std::sqrt(variance))
-                                                               : 0.0f);
-  }
+  const std::size_t panels = points.walls.size();
+  const auto sense = [&](std::size_t i, nn::FeatureSpan features) {
+    std::ranges::copy(points.Features(i / panels, i % panels), features.begin());
+  };
+  FitStandardisation(sense, points.size() * panels, network);
   return network;
 }
 

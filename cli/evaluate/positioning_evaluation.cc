@@ -157,11 +157,22 @@ struct EvaluatePositioningArguments {
   bool json = false;
 };
 
+Table PositionTable(const Column& of_what) {
+  return Table({Left("format", 8), of_what, Right("mean", 8), Right("p90", 8), Right("p99", 8),
+                Right("max", 8), Right("NEES", 8)});
+}
+
+std::string PositionRow(const Table& table, fpga::NumberFormat format, const auto& of_what,
+                        const ErrorFigures& figures) {
+  const auto cm = [](double m) { return fmt::format("{:.3f}", kCmPerM * m); };
+  return table.Row(fpga::NumberFormatName(format), of_what, cm(figures.mean_m), cm(figures.p90_m),
+                   cm(figures.p99_m), cm(figures.max_m), fmt::format("{:.3f}", figures.nees));
+}
+
 // What four panels fused come to under each condition.
 absl::Status EvaluateConditions(const EvaluatePositioningArguments& arguments,
                                 const nn::PositioningNetwork& network, nlohmann::ordered_json& json) {
-  const Table table({Left("format", 8), Left("condition", 44), Right("mean", 8), Right("p90", 8),
-                     Right("p99", 8), Right("max", 8), Right("NEES", 8)});
+  const Table table = PositionTable(Left("condition", 44));
   if (!arguments.json) std::cout << table.Heading() << "\n";
   for (const fpga::NumberFormat format : arguments.formats) {
     auto& rows = json["formats"][std::string(fpga::NumberFormatName(format))]["conditions"];
@@ -173,12 +184,7 @@ absl::Status EvaluateConditions(const EvaluatePositioningArguments& arguments,
       const ErrorFigures& figures = evaluation.back();
       rows[std::string(condition.name)] = ToJsonInCm(figures);
       if (arguments.json) continue;
-      const auto cm = [](double m) { return fmt::format("{:.3f}", kCmPerM * m); };
-      std::cout << table.Row(fpga::NumberFormatName(format), condition.text, cm(figures.mean_m),
-                             cm(figures.p90_m), cm(figures.p99_m), cm(figures.max_m),
-                             fmt::format("{:.3f}", figures.nees))
-                << "\n"
-                << std::flush;
+      std::cout << PositionRow(table, format, condition.text, figures) << "\n" << std::flush;
     }
   }
   return absl::OkStatus();
@@ -195,8 +201,7 @@ absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
     if (arguments.json) std::cout << json.dump() << "\n";
     return absl::OkStatus();
   }
-  const Table table({Left("format", 8), Right("panels"), Right("mean", 8), Right("p90", 8), Right("p99", 8),
-                     Right("max", 8), Right("NEES", 8)});
+  const Table table = PositionTable(Right("panels"));
   if (!arguments.json) {
     std::cout << fmt::format("{}, {}; errors in cm, ideal NEES 2\n{}\n", runtime::Printable(model.path),
                              runtime::Counted(arguments.evaluation.points, "user"), table.Heading());
@@ -210,10 +215,7 @@ absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
       const ErrorFigures& figures = evaluation[p];
       panels[std::to_string(p + 1)] = ToJsonInCm(figures);
       if (arguments.json) continue;
-      const auto cm = [](double m) { return fmt::format("{:.3f}", kCmPerM * m); };
-      std::cout << table.Row(fpga::NumberFormatName(format), p + 1, cm(figures.mean_m), cm(figures.p90_m),
-                             cm(figures.p99_m), cm(figures.max_m), fmt::format("{:.3f}", figures.nees))
-                << "\n";
+      std::cout << PositionRow(table, format, p + 1, figures) << "\n";
     }
   }
   if (arguments.json) std::cout << json.dump() << "\n";

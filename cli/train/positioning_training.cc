@@ -17,6 +17,7 @@
 #include "cli/failure.h"
 #include "cli/train/room_batches.h"
 #include "core/estimate/gaussian.h"
+#include "core/nn/positioning/positioning_calibration.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/nn/positioning/positioning_trainer.h"
@@ -34,10 +35,6 @@ constexpr std::size_t kCalibrationUsers = 10'000;  // standard error of the medi
 constexpr std::uint64_t kCalibrationSeed = 4;
 constexpr double kChiSquareMedian = 1.386;  // of two degrees of freedom: 2 ln 2
 
-// Words of the input format that a value beyond this quantile saturates in: finer steps for all are worth
-// more than 1 value in 10,000 clipped.
-constexpr double kInputRangeQuantile = 0.9999;
-
 // Different users for each purpose.
 enum class Purpose : std::uint64_t { kTraining, kStandardisation, kRanges, kProgress };
 
@@ -45,59 +42,33 @@ scene::RoomExamples ExamplesFor(std::uint64_t seed, Purpose purpose) {
   return {scene::MixBits(seed, static_cast<std::uint64_t>(purpose)), scene::RoomConditions::Drawn()};
 }
 
-// Runs the examples [0, count) of one panel in batches; visit(first index of the batch, size, outputs [size ×
-// 5]).
-template <class Visit>
-void RunExamples(nn::PositioningInference& inference, const scene::RoomExamples& examples, std::size_t count,
-                 Visit visit) {
-  std::vector<float> features(inference.max_batch() * scene::kChannelFeatures);
-  std::vector<float> outputs(inference.max_batch() * nn::kGaussianOutputs);
-  for (std::size_t first = 0; first < count; first += inference.max_batch()) {
-    const std::size_t size = std::min(inference.max_batch(), count - first);
-    for (std::size_t i = 0; i < size; ++i) {
-      examples.Sense(first + i, scene::Wall::kSouth,
-                     std::span<float, scene::kChannelFeatures>(features.data() + i * scene::kChannelFeatures,
-                                                               scene::kChannelFeatures));
-    }
-    inference.Run(features, size, outputs);
-    visit(first, size, std::span<const float>(outputs));
+// Those from `first` on, of one panel: features [n × 1024].
+void SenseExamples(const scene::RoomExamples& examples, std::size_t first, std::span<float> features) {
+  for (; !features.empty(); features = features.subspan(scene::kChannelFeatures)) {
+    examples.Sense(first++, scene::Wall::kSouth, features.first<scene::kChannelFeatures>());
   }
 }
 
 ErrorFigures Measure(nn::PositioningInference& inference, const scene::RoomExamples& examples,
                      std::size_t count) {
   PositionErrors errors;
-  RunExamples(inference, examples, count,
-              [&](std::size_t first, std::size_t size, std::span<const float> outputs) {
-                for (std::size_t i = 0; i < size; ++i) {
-                  const nn::GaussianPosition position = nn::PositionFromOutputs(
-                      inference.network(), outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
-                  const auto& [l11, l21, l22] = position.cholesky;
-                  estimate::Gaussian<2> estimate{{position.mean[0], position.mean[1]}, {}};
-                  estimate.cholesky << l11, 0, l21, l22;
-                  const scene::RoomPosition truth = examples.Label(first + i, scene::Wall::kSouth);
-                  errors.Add(estimate, {truth.x, truth.y});
-                }
-              });
-  return errors.Figures();
-}
-
-std::array<float, 6> ActivationRanges(nn::PositioningInference& inference,
-                                      const scene::RoomExamples& examples) {
-  std::array<float, 6> ranges = {};
-  std::vector<float> inputs;
-  RunExamples(inference, examples, kRangeExamples, [&](std::size_t, std::size_t, std::span<const float>) {
-    const auto activations = inference.activations();
-    for (const float v : activations[0]) inputs.push_back(std::abs(v));
-    for (std::size_t i = 1; i < ranges.size(); ++i) {
-      for (const float v : activations[i]) ranges[i] = std::max(ranges[i], std::abs(v));
+  std::vector<float> features(inference.max_batch() * scene::kChannelFeatures);
+  std::vector<float> outputs(inference.max_batch() * nn::kGaussianOutputs);
+  for (std::size_t first = 0; first < count; first += inference.max_batch()) {
+    const std::size_t size = std::min(inference.max_batch(), count - first);
+    SenseExamples(examples, first, std::span(features).first(size * scene::kChannelFeatures));
+    inference.Run(features, size, outputs);
+    for (std::size_t i = 0; i < size; ++i) {
+      const nn::GaussianPosition position = nn::PositionFromOutputs(
+          inference.network(), std::span(outputs).subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
+      const auto& [l11, l21, l22] = position.cholesky;
+      estimate::Gaussian<2> estimate{{position.mean[0], position.mean[1]}, {}};
+      estimate.cholesky << l11, 0, l21, l22;
+      const scene::RoomPosition truth = examples.Label(first + i, scene::Wall::kSouth);
+      errors.Add(estimate, {truth.x, truth.y});
     }
-  });
-  const auto quantile = inputs.begin() + static_cast<std::ptrdiff_t>(kInputRangeQuantile *
-                                                                     static_cast<double>(inputs.size() - 1));
-  std::ranges::nth_element(inputs, quantile);
-  ranges[0] = *quantile;
-  return ranges;
+  }
+  return errors.Figures();
 }
 
 }  // namespace
@@ -137,8 +108,9 @@ nn::PositioningNetwork TrainPositioning(
               .remaining_s = elapsed_s * remaining});
   }
 
-  nn::PositioningInference inference(network, kInferenceBatch);
-  network.activation_range = ActivationRanges(inference, ExamplesFor(options.seed, Purpose::kRanges));
+  std::vector<float> features(kRangeExamples * scene::kChannelFeatures);
+  SenseExamples(ExamplesFor(options.seed, Purpose::kRanges), 0, features);
+  network.activation_range = nn::RangesOf(network, features);
   // Scaling L by s divides squared distances by s². When four panels of an installation that works are fused,
   // half of the users have to lie within the ellipse that half should lie in. The mean instead would follow
   // the few worst worlds, and claim too little in all others.

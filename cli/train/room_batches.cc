@@ -6,12 +6,6 @@
 #include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::cli {
-namespace {
-
-// The network is the same for every wall: in the panel's frame the users are spread alike.
-constexpr scene::Wall kTrainingWall = scene::Wall::kSouth;
-
-}  // namespace
 
 RoomBatches::RoomBatches(const scene::RoomExamples& examples, std::size_t batch,
                          const nn::PositioningNetwork& network, bool draw_ahead,
@@ -50,12 +44,21 @@ std::future<RoomBatches::Batch> RoomBatches::Draw() {
 
 void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,
                         nn::PositioningNetwork& network) {
+  // The network is the same for every wall: in the panel's frame the users are spread alike.
+  const auto sense = [&](std::size_t i, nn::FeatureSpan features) {
+    examples.Sense(i, scene::Wall::kSouth, features);
+  };
+  FitStandardisation(sense, count, network);
+}
+
+void FitStandardisation(const std::function<void(std::size_t i, nn::FeatureSpan features)>& sense,
+                        std::size_t count, nn::PositioningNetwork& network) {
   std::vector<double> sum(scene::kChannelFeatures, 0.0);
   std::vector<double> squares(scene::kChannelFeatures, 0.0);
   std::vector<float> features(scene::kChannelFeatures);
   for (std::size_t i = 0; i < count; ++i) {
     const nn::FeatureSpan sample(features.data(), scene::kChannelFeatures);
-    examples.Sense(i, kTrainingWall, sample);
+    sense(i, sample);
     nn::AlignPhase(network.alignment, sample);
     for (std::size_t f = 0; f < scene::kChannelFeatures; ++f) {
       sum[f] += features[f];

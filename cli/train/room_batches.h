@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <vector>
 
+#include "core/nn/positioning/phase_alignment.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/scene/room_examples.h"
 
@@ -42,8 +44,11 @@ class RoomBatches {
   std::future<Batch> next_;  // last: it uses everything above
 };
 
-// Mean and inverse deviation of the aligned features over `count` examples. A feature that never changes (the
-// imaginary part that alignment clears) gets an inverse deviation of 0.
+// Mean and inverse deviation of the aligned features over `count` examples, of which `sense` writes the ith.
+// A feature that never changes (the imaginary part that alignment clears) gets an inverse deviation of 0.
+void FitStandardisation(const std::function<void(std::size_t i, nn::FeatureSpan features)>& sense,
+                        std::size_t count, nn::PositioningNetwork& network);
+// The same of a panel in the simulated room.
 void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,
                         nn::PositioningNetwork& network);
 
