@@ -4,7 +4,6 @@
 #include <grpc/grpc.h>
 
 #include <string>
-#include <utility>
 
 #include "aggregator/access/call_context.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 
 #include "aggregator/access/http_access.h"
 #include "core/wire/json.h"

@@ -1,7 +1,6 @@
 #include "aggregator/access/sessions.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/config/access_tokens.h"
 #include "core/status/macros.h"

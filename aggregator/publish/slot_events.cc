@@ -9,7 +9,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "aggregator/publish/slot_truth.h"

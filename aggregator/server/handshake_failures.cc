@@ -1,6 +1,5 @@
 #include "aggregator/server/handshake_failures.h"
 
-#include <fmt/format.h>
 #include <grpc/support/log.h>
 
 #include <chrono>

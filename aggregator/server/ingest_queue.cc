@@ -6,7 +6,6 @@
 #include <map>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "aggregator/server/report_call.h"
 #include "aggregator/server/watch_call.h"

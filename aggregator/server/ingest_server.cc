@@ -12,7 +12,6 @@
 #include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
-#include "core/wire/peer.h"
 
 namespace tributary::server {
 namespace {

@@ -6,7 +6,6 @@
 #include <array>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "aggregator/access/call_gate.h"
 

@@ -1,13 +1,10 @@
 #include "cli/adapt/room_adaptation.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "cli/adapt/point_batches.h"
 #include "cli/train/room_batches.h"

@@ -6,7 +6,6 @@
 
 #include <ctime>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/failure.h"

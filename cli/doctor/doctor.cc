@@ -1,7 +1,5 @@
 #include "cli/doctor/doctor.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <iostream>
 

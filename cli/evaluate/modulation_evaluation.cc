@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "core/estimate/categorical.h"
 #include "core/estimate/log_linear_pool.h"

@@ -2,12 +2,9 @@
 #include <google/protobuf/util/json_util.h>
 #include <sys/types.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/commands.h"
 #include "cli/failure.h"

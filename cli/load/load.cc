@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stop_token>
@@ -18,7 +17,6 @@
 #include "cli/load/load_client.h"
 #include "cli/load/load_echo.h"
 #include "cli/load/load_server.h"
-#include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"

@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "cli/commands.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <numbers>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "core/nn/kernel/random_stream.h"

@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
 #include "core/config/fault_report.h"

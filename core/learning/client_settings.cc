@@ -5,7 +5,6 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/ascii.h"

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_replace.h"
-
 namespace tributary::link {
 
 bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,

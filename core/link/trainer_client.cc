@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <functional>
-#include <utility>
 
 #include "core/status/macros.h"
 #include "core/wire/peer.h"

@@ -2,12 +2,10 @@
 
 #include <grpcpp/client_context.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <random>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/link/channel.h"
 #include "core/link/spool/reconnect.h"
 #include "core/runtime/clock.h"

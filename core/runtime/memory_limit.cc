@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <string_view>
 #include <vector>
 
 #include "absl/strings/numbers.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/estimate/slot_stride.h"
 #include "core/radio/burst_generator.h"
 #include "core/radio/emitter.h"

@@ -8,7 +8,6 @@
 
 #include "core/learning/client_settings.h"
 #include "core/parameters/update_encoding.h"
-#include "core/status/macros.h"
 
 namespace tributary::wire {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/nn/kernel/convolution_3x3.h"
 #include "core/status/macros.h"

@@ -1,7 +1,5 @@
 #include "node/accelerator/encoder_input_gradient.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

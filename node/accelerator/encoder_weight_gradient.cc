@@ -1,9 +1,6 @@
 #include "node/accelerator/encoder_weight_gradient.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "core/status/macros.h"
 #include "fpga/model/tensor_bfloat.h"

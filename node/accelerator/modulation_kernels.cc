@@ -1,7 +1,6 @@
 #include "node/accelerator/modulation_kernels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "node/accelerator/modulation_kernels.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 #include "core/radio/sigmf_meta.h"
 
 namespace tributary::panel {

@@ -12,7 +12,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "core/status/macros.h"
 
 namespace tributary::retraining {
 namespace {

@@ -1,7 +1,6 @@
 #include "aggregator/learning/run/update_file.h"
 
 #include <cstring>
-#include <optional>
 
 #include "core/status/macros.h"
 

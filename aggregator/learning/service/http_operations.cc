@@ -17,7 +17,6 @@
 #include "aggregator/learning/service/run_api.h"
 #include "core/learning/fresh_model.h"
 #include "core/learning/run_config.h"
-#include "core/status/macros.h"
 #include "core/wire/json.h"
 
 namespace tributary::learning {

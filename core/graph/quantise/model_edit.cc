@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
 
 #include "core/graph/operation.h"
 #include "core/status/macros.h"

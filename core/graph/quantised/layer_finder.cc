@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <deque>
 #include <limits>
-#include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 

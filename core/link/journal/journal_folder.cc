@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/file.h"
-#include "core/status/macros.h"
 
 namespace tributary::link {
 namespace {

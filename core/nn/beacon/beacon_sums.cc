@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/status/macros.h"
-
 namespace tributary::nn {
 namespace {
 

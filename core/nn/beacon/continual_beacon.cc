@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/status/macros.h"
-
 namespace tributary::nn {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "core/nn/beacon/federated_beacon.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "core/nn/encoder/encoder_evaluation.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "core/nn/encoder/training_limits.h"
 #include "core/nn/kernel/random_stream.h"

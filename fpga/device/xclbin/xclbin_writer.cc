@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #include "core/status/macros.h"
 #include "fmt/format.h"

@@ -1,9 +1,7 @@
 // The beacon network between streams, against its golden model.
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "Vbeacon.h"
 #include "fpga/model/beacon_image.h"

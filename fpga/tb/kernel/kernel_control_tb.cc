@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "Vloopback_kernel.h"
 #include "fpga/tb/kernel/kernel_fixture.h"

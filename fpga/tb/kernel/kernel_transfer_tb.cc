@@ -4,9 +4,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <map>
-#include <random>
-#include <vector>
 
 #include "Vloopback_kernel.h"
 #include "Vloopback_kernel_axi3.h"

@@ -2,12 +2,9 @@
 // Tiles follow each other as closely as they may, and their weights come as early and as late as allowed.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <deque>
 #include <random>
-#include <span>
-#include <vector>
 
 #include "Vtensor_bfloat.h"
 #include "fpga/model/tensor_bfloat.h"
