@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -12,16 +11,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/adapt/labelled_points.h"
+#include "cli/adapt/method_comparison.h"
 #include "cli/adapt/room_adaptation.h"
 #include "cli/adapt/room_arguments.h"
 #include "cli/commands.h"
-#include "cli/evaluate/positioning_evaluation.h"
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/table.h"
@@ -55,62 +52,11 @@ struct AdaptArguments {
   bool json = false;
 };
 
-// The points that methods may use, and those that they never see.
-struct Measured {
-  LabelledPoints labelled, judged;
-};
-
-// The rows of the table, in their order.
-struct Compared {
-  ErrorFigures unadapted, from_nothing, points_alone, plan_alone, adapted, adapted_int8_16;
-};
-
-struct Row {
-  const char* key;
-  const char* text;
-  ErrorFigures Compared::*figures;
-};
-
-constexpr std::array<Row, 6> kRows = {{
-    {"unadapted", "unadapted", &Compared::unadapted},
-    {"from_nothing", "trained from nothing on the points", &Compared::from_nothing},
-    {"points_alone", "base model, trained on the points", &Compared::points_alone},
-    {"plan_alone", "base model, trained on the plan", &Compared::plan_alone},
-    {"adapted", "adapted: plan, then points", &Compared::adapted},
-    {"adapted_int8_16", "adapted, in int8_16", &Compared::adapted_int8_16},
-}};
-
 void PrintAdaptationProgress(std::string_view stage, std::uint64_t done, std::uint64_t all, double loss) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   std::fprintf(stderr, "%s%-12s  step %6llu/%llu  loss %8.3f%s", terminal ? "\r" : "",
                std::string(stage).c_str(), static_cast<unsigned long long>(done),
                static_cast<unsigned long long>(all), loss, terminal && done < all ? "" : "\n");
-}
-
-// All but the plan's training, which serves every set of points of one room.
-absl::StatusOr<std::pair<RoomModel, Compared>> Compare(const nn::PositioningNetwork& base,
-                                                       const nn::PositioningNetwork& planned,
-                                                       const scene::RoomPlan& plan, const Measured& measured,
-                                                       const AdaptationOptions& options) {
-  constexpr auto kFloat = fpga::NumberFormat::kFloat;
-  const auto judge = [&](const RoomModel& model, fpga::NumberFormat format) {
-    return Judge(model, format, measured.judged, plan);
-  };
-  const Mountings as_planned(measured.labelled.walls.size());
-  Compared compared;
-  ASSIGN_OR_RETURN(compared.unadapted, judge({base, as_planned}, kFloat));
-  ASSIGN_OR_RETURN(compared.plan_alone, judge({planned, as_planned}, kFloat));
-  ASSIGN_OR_RETURN(const RoomModel nothing,
-                   LearnFromNothing(plan, measured.labelled, options, PrintAdaptationProgress));
-  ASSIGN_OR_RETURN(compared.from_nothing, judge(nothing, kFloat));
-  ASSIGN_OR_RETURN(const RoomModel points,
-                   LearnPointsAlone(base, plan, measured.labelled, options, PrintAdaptationProgress));
-  ASSIGN_OR_RETURN(compared.points_alone, judge(points, kFloat));
-  ASSIGN_OR_RETURN(RoomModel adapted,
-                   LearnPoints(planned, plan, measured.labelled, options, PrintAdaptationProgress));
-  ASSIGN_OR_RETURN(compared.adapted, judge(adapted, kFloat));
-  ASSIGN_OR_RETURN(compared.adapted_int8_16, judge(adapted, fpga::NumberFormat::kInt8Int16));
-  return std::pair(std::move(adapted), compared);
 }
 
 scene::RoomExamples SimulatedRoom(const scene::RoomPlan& plan, std::uint64_t seed, std::uint64_t users,
@@ -119,8 +65,9 @@ scene::RoomExamples SimulatedRoom(const scene::RoomPlan& plan, std::uint64_t see
           plan};
 }
 
-Measured Simulate(const AdaptArguments& arguments, const scene::RoomPlan& plan,
-                  const std::vector<scene::Wall>& walls, std::uint64_t room_seed, std::size_t labelled) {
+MeasuredPoints Simulate(const AdaptArguments& arguments, const scene::RoomPlan& plan,
+                        const std::vector<scene::Wall>& walls, std::uint64_t room_seed,
+                        std::size_t labelled) {
   const std::uint64_t seed = arguments.adaptation.seed;
   return {SimulatePoints(SimulatedRoom(plan, room_seed, scene::MixBits(room_seed, seed), kLabelledUsers),
                          walls, labelled),
@@ -128,8 +75,8 @@ Measured Simulate(const AdaptArguments& arguments, const scene::RoomPlan& plan,
 }
 
 // One point in five judges, so that the labelled ones stay unseen.
-absl::StatusOr<Measured> ReadMeasured(const AdaptArguments& arguments,
-                                      const std::vector<scene::Wall>& walls) {
+absl::StatusOr<MeasuredPoints> ReadMeasured(const AdaptArguments& arguments,
+                                            const std::vector<scene::Wall>& walls) {
   ASSIGN_OR_RETURN(const LabelledPoints all,
                    ReadLabelledPoints(arguments.features, arguments.positions, walls, arguments.room.plan));
   std::vector<std::size_t> order(all.size());
@@ -144,31 +91,8 @@ absl::StatusOr<Measured> ReadMeasured(const AdaptArguments& arguments,
         "--labelled {}: {} has {} points, of which {} are kept to judge the result; give {} at most",
         labelled, arguments.features, all.size(), judged, rest));
   }
-  return Measured{all.Subset(std::span(order).subspan(judged, labelled)),
-                  all.Subset(std::span(order).first(judged))};
-}
-
-Table FiguresTable() {
-  return Table({Left("method", 36), Right("mean", 8), Right("p90", 8), Right("NEES", 8)});
-}
-
-std::string Cm(double m) { return fmt::format("{:.1f}", 100 * m); }
-
-void PrintCompared(const Compared& compared) {
-  const Table table = FiguresTable();
-  std::cout << table.Heading() << "\n";
-  for (const Row& row : kRows) {
-    const ErrorFigures& figures = compared.*row.figures;
-    std::cout << table.Row(row.text, Cm(figures.mean_m), Cm(figures.p90_m),
-                           fmt::format("{:.2f}", figures.nees))
-              << "\n";
-  }
-}
-
-nlohmann::ordered_json ToJson(const Compared& compared) {
-  nlohmann::ordered_json json;
-  for (const Row& row : kRows) json[row.key] = ToJsonInCm(compared.*row.figures);
-  return json;
+  return MeasuredPoints{all.Subset(std::span(order).subspan(judged, labelled)),
+                        all.Subset(std::span(order).first(judged))};
 }
 
 std::string RoomText(const scene::RoomPlan& plan) {
@@ -182,7 +106,7 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
   const scene::RoomPlan& plan = arguments.room.plan;
   const std::vector<scene::Wall>& walls = arguments.room.walls;
   const std::uint64_t seed = arguments.adaptation.seed;
-  Measured measured;
+  MeasuredPoints measured;
   if (arguments.simulate) {
     measured = Simulate(arguments, plan, walls, seed, arguments.labelled == 0 ? 100 : arguments.labelled);
   } else {
@@ -190,7 +114,8 @@ absl::Status AdaptToRoom(const AdaptArguments& arguments) {
   }
   ASSIGN_OR_RETURN(const auto planned,
                    LearnPlan(base.network, plan, walls, arguments.adaptation, PrintAdaptationProgress));
-  ASSIGN_OR_RETURN(auto result, Compare(base.network, planned, plan, measured, arguments.adaptation));
+  ASSIGN_OR_RETURN(auto result, CompareMethods(base.network, planned, plan, measured, arguments.adaptation,
+                                               PrintAdaptationProgress));
   nn::PositioningNetwork& network = result.first.network;
   network.name = arguments.name.empty() ? base.network.name + "-adapted" : arguments.name;
   network.training_set = fmt::format(
@@ -255,8 +180,9 @@ absl::Status StudyRoom(const AdaptArguments& arguments, const nn::PositioningNet
     for (std::uint64_t seed = 0; seed < arguments.seeds; ++seed) {
       AdaptArguments drawn = arguments;
       drawn.adaptation.seed += seed;
-      const Measured measured = Simulate(drawn, plan, walls, room_seed, labelled);
-      ASSIGN_OR_RETURN(const auto result, Compare(base, planned, plan, measured, drawn.adaptation));
+      const MeasuredPoints measured = Simulate(drawn, plan, walls, room_seed, labelled);
+      ASSIGN_OR_RETURN(const auto result, CompareMethods(base, planned, plan, measured, drawn.adaptation,
+                                                         PrintAdaptationProgress));
       compared.push_back(result.second);
       json["labelled"][std::to_string(labelled)].push_back(ToJson(result.second));
       if (arguments.json) continue;
@@ -299,10 +225,10 @@ void PrintStudy(const AdaptArguments& arguments,
                            runtime::Counted(arguments.seeds, "seed"), table.Heading());
   const auto two = [](double value) { return fmt::format("{:.2f}", value); };
   for (const auto& [labelled, all] : results) {
-    for (const Row& row : kRows) {
+    for (const ComparedMethod& row : kComparedMethods) {
       const OverRooms over = Summarise(all, row.figures);
-      std::cout << table.Row(row.text, labelled, Cm(over.mean_m), Cm(over.worst_m), Cm(over.p90_m),
-                             two(over.nees), two(over.least_nees), two(over.most_nees))
+      std::cout << table.Row(row.text, labelled, TextInCm(over.mean_m), TextInCm(over.worst_m),
+                             TextInCm(over.p90_m), two(over.nees), two(over.least_nees), two(over.most_nees))
                 << "\n";
     }
     const auto third = std::ranges::count_if(all, [](const Compared& compared) {
