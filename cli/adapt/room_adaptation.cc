@@ -21,7 +21,6 @@ namespace {
 constexpr std::size_t kPointShare = 5;  // one of so many points is held out
 constexpr std::uint64_t kCheckpoints = 10;
 constexpr std::size_t kPlanUsers = 2'000;  // that calibrate a network which knows the plan alone
-constexpr std::size_t kRangeUsers = 1'024;
 
 // Users of their own for each purpose.
 enum class AdaptationPurpose : std::uint64_t { kPlan, kPlanScale, kRehearsal, kSplit, kPoints, kWeights };

@@ -25,7 +25,6 @@ namespace {
 using http::HttpMethod;
 using http::HttpPending;
 using http::HttpRequest;
-using http::HttpResponse;
 
 // "run" stands for the file's name in the faults: they say "run:3: rounds: …".
 constexpr std::string_view kBodyName = "run";

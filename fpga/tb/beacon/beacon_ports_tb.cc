@@ -19,7 +19,6 @@ namespace {
 using device::AxiReadHost;
 using device::AxiWriteHost;
 using Samples = std::vector<BeaconModel::Inputs>;
-using Positions = std::vector<BeaconModel::Outputs>;
 
 constexpr std::array<std::size_t, 2> kLayerWeights = {nn::BeaconNetwork::kLayer1, nn::BeaconNetwork::kLayer2};
 
