@@ -330,7 +330,8 @@ absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
 absl::StatusOr<std::string> EncodeOnnx(const nn::ClassifierFile& classifier,
                                        const parameters::ModelMetadata& metadata) {
   if (classifier.classes == 0) {
-    return absl::InvalidArgumentError("the classifier has no head; tributary model export makes one for the classes of --labels FILE");
+    return absl::InvalidArgumentError(
+        "the classifier has no head; tributary model export makes one for the classes of --labels FILE");
   }
   const nn::ParameterLayout layout(nn::ClassifierSchema(classifier.encoder, classifier.classes));
   if (classifier.parameters.size() != layout.size()) {

@@ -41,8 +41,9 @@ std::vector<ClientSetting> MakeTable() {
        .choices = {"shared", "adjusted", "personal"},
        .workloads = {kClassifier},
        .earlier = "shared",
-       .help = "adjusted: each node shifts the logits by how often it meets each class; personal: likewise, and "
-               "the head is drawn from the seed in each node: nobody trains or sends it"},
+       .help =
+           "adjusted: each node shifts the logits by how often it meets each class; personal: the same, and "
+           "the head is drawn from the seed in each node: nobody trains or sends it"},
       {.field = Field(Settings::kLocalStepsFieldNumber),
        .limit = nn::kLocalStepsLimit,
        .default_value = 50,
@@ -335,7 +336,9 @@ parameters::UpdateEncoding EncodingOf(const Settings& settings) {
 
 bool HasPersonalHeads(const Settings& settings) { return settings.head() == "personal"; }
 
-bool HasPersonalPriors(const Settings& settings) { return !settings.head().empty() && settings.head() != "shared"; }
+bool HasPersonalPriors(const Settings& settings) {
+  return !settings.head().empty() && settings.head() != "shared";
+}
 
 nn::SelfSupervisedMethod MethodOf(const Settings& settings) {
   if (settings.method() == "byol") return nn::SelfSupervisedMethod::kByol;

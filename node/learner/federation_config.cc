@@ -205,9 +205,8 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   if (config.classifier && !without_images && !labelled) {
     section.Fault("labels", "the workload classifier needs the labels of the images");
   }
-  section.ReadFile(
-      "state", config.state,
-      "file that keeps error feedback and the buffer over a restart; \"\": none");
+  section.ReadFile("state", config.state,
+                   "file that keeps error feedback and the buffer over a restart; \"\": none");
   section.Read("buffer", config.buffer, {0, kMaxBuffer},
                "learn from a stream and keep this many of the most novel images; 0: keep all");
   config.board = accelerator::ReadBoard(
