@@ -1,8 +1,9 @@
 // The weights of the matrix: a tile that waits is whole, nothing moves behind it before it was taken and has reached the last row
 // of the matrix, and it is offered once. Whatever the program, the stream and the aborts. In bfloat16 tiles are taken at least
-// nine cycles apart, so that the accumulators have stored their sums.
+// nine cycles apart, so that the accumulators have stored their sums. In int16 a tile has half the rows.
 module tensor_loader_properties #(
-  parameter int BFLOAT16 = 0
+  parameter int BFLOAT16 = 0,
+  parameter int INT16    = 0
 ) (
   input logic         clk_i,
   input logic         rst_ni,
@@ -23,8 +24,10 @@ module tensor_loader_properties #(
   logic [63:0] row, channel;
   logic [575:0] taps;
   wire       bfloat = BFLOAT16 != 0 && command[8];
-  wire [3:0] all    = bfloat ? 4'(LANES / 2) : 4'(LANES);  // rows of a tile, and channel words of a block
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16)) dut (
+  wire       half   = bfloat | (INT16 != 0 && command[9]);
+  wire [3:0] all    = half ? 4'(LANES / 2) : 4'(LANES);    // rows of a tile
+  wire [3:0] words  = bfloat ? 4'(LANES / 2) : 4'(LANES);  // channel words of a block
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16)) dut (
     .clk_i, .rst_ni, .command_i(command), .start_i, .abort_i, .busy_o(busy), .ended_o(ended), .bad_weight_o(bad_weight),
     .data_i, .valid_i, .last_i, .ready_o(ready), .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready),
     .tile_take_i, .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i, .taps_done_i, .channel_valid_o(channel_valid),
@@ -55,7 +58,8 @@ module tensor_loader_properties #(
     // The control starts a command when the one before has left the datapath.
     if (since_q < 4'd7) assume (!start_i);
     // The check of the fields refuses others.
-    if (bfloat) assume (command[7:0] == tensor_pkg::CONVOLVE);
+    if (half) assume (command[7:0] == tensor_pkg::CONVOLVE);
+    if (BFLOAT16 != 0 && INT16 != 0) assume (!(command[8] && command[9]));
 
     if (!rst_ni) begin
       rows_q     <= '0;
@@ -91,12 +95,12 @@ module tensor_loader_properties #(
       if (began_q && state != 3'd1 && state != 3'd0 && !tile_ready) assert (rows == '0);
       if (began_q && state == 3'd3) assert (channels_held ? word == '0 : word == {4'd0, channels_q});
       if (channels_ready) assert (channels_held);
-      if (channels_held) assert (channels_q == all);
+      if (channels_held) assert (channels_q == words);
       if (!channels_held && began_q && state != 3'd3 && state != 3'd0) assert (channels_q == '0);
-      if (channel_valid) assert (!channels_held && channels_q < all);
+      if (channel_valid) assert (!channels_held && channels_q < words);
       assert (state <= 3'd4);
       if (!began_q) assert (state == 3'd0 && !tile_ready && !channels_held && !channels_ready);
-      if (began_q && !channels_held && state == 3'd3) assert (channels_q < all);
+      if (began_q && !channels_held && state == 3'd3) assert (channels_q < words);
     end
     cover (rst_ni && tile_take_i && channels_ready && began_q);
   end

@@ -15,6 +15,14 @@ constexpr std::int64_t RoundShift(std::int64_t value, int shift) {
   return (value + (std::int64_t{1} << (shift - 1))) >> shift;
 }
 
+// The same with halves to even.
+constexpr std::int64_t RoundHalfToEven(std::int64_t value, int shift) {
+  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  const std::int64_t rounded = (value + half) >> shift;
+  const bool tie = ((value + half) & (2 * half - 1)) == 0;
+  return tie ? rounded & ~std::int64_t{1} : rounded;
+}
+
 constexpr std::int64_t Saturate(std::int64_t value, int bits) {
   return value > MaxWord(bits) ? MaxWord(bits) : value < MinWord(bits) ? MinWord(bits) : value;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fpga/model/tensor_int16.h"
 #include "fpga/model/tensor_program.h"
 
 namespace tributary::fpga {
@@ -52,6 +53,12 @@ class TensorProgramBuilder {
   absl::Status ConvolveBfloat(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
                               std::span<const std::uint16_t> weights, std::span<const float> biases);
 
+  // The same in int16. SetInt16Output (tensor_int16.h) gives the command its pad value, zero point and
+  // limits, kTensorInt32 results of int32.
+  absl::Status ConvolveInt16(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
+                             std::span<const std::int16_t> weights,
+                             std::span<const TensorInt16Channel> channels);
+
   // weights: [channels][3][3]. Sets output_blocks and the kernel.
   absl::Status Depthwise(TensorCommand command, std::span<const std::int8_t> weights,
                          std::span<const TensorChannel> channels);
@@ -67,6 +74,9 @@ class TensorProgramBuilder {
  private:
   void Append(const TensorCommand& command);
   void AppendBytes(std::span<const std::int8_t> bytes);
+  // All tiles of a block whose weights have 16 bits.
+  void AppendHalfTiles(const TensorCommand& command, std::uint32_t block, std::uint32_t outputs,
+                       std::uint32_t inputs, std::span<const std::uint16_t> weights);
   void AppendChannels(std::span<const TensorChannel> channels, std::uint32_t block);
 
   TensorUnitSize size_;
@@ -95,13 +105,13 @@ std::vector<std::uint64_t> PackTensor(std::span<const std::int8_t> values, std::
 std::vector<std::int8_t> UnpackTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                       const TensorUnitSize& size);
 
-// The same for bfloat16, by its bits, and for the float32 results of a CONVOLVE. Lanes beyond the last
-// channel become 0. Blocks have N / 2 and N / 4 channels; a CONVOLVE with kTensorFloat32 writes two for each
-// of its own.
-inline std::uint32_t TensorBfloatBlocks(std::uint32_t channels, const TensorUnitSize& size) {
+// The same for int16, for bfloat16, by its bits, and for the results of 32 bits of a CONVOLVE. Lanes beyond
+// the last channel become 0. Blocks have N / 2 and N / 4 channels; a CONVOLVE with kTensorFloat32 or
+// kTensorInt32 writes two for each of its own.
+inline std::uint32_t TensorHalfBlocks(std::uint32_t channels, const TensorUnitSize& size) {
   return (channels + size.lanes / 2 - 1) / (size.lanes / 2);
 }
-inline std::uint32_t TensorFloatBlocks(std::uint32_t channels, const TensorUnitSize& size) {
+inline std::uint32_t TensorQuarterBlocks(std::uint32_t channels, const TensorUnitSize& size) {
   return (channels + size.lanes / 4 - 1) / (size.lanes / 4);
 }
 std::vector<std::uint64_t> PackBfloatTensor(std::span<const std::uint16_t> values, std::uint32_t channels,
@@ -110,5 +120,11 @@ std::vector<std::uint16_t> UnpackBfloatTensor(std::span<const std::uint64_t> wor
                                               const TensorUnitSize& size);
 std::vector<float> UnpackFloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                      const TensorUnitSize& size);
+std::vector<std::uint64_t> PackInt16Tensor(std::span<const std::int16_t> values, std::uint32_t channels,
+                                           const TensorUnitSize& size);
+std::vector<std::int16_t> UnpackInt16Tensor(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                            const TensorUnitSize& size);
+std::vector<std::int32_t> UnpackInt32Tensor(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                            const TensorUnitSize& size);
 
 }  // namespace tributary::fpga

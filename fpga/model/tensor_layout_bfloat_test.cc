@@ -86,8 +86,8 @@ class TensorBfloatUnitTest : public testing::TestWithParam<std::uint32_t> {
 
   // The bound of all groups of an output together.
   double ErrorOf(double sizes) const {
-    const double tiles = TensorBfloatBlocks(kInputs, size_) * kTaps;
-    return sizes * (kTensorGroupError(size_.bfloat_lanes()) + 1.1 * tiles * kTensorResultError);
+    const double tiles = TensorHalfBlocks(kInputs, size_) * kTaps;
+    return sizes * (kTensorGroupError(size_.half_lanes()) + 1.1 * tiles * kTensorResultError);
   }
 
   TensorUnitSize size_ = {.lanes = GetParam(), .bfloat16 = true};
@@ -100,7 +100,7 @@ TEST_P(TensorBfloatUnitTest, ConvolvesToFloat32) {
   TensorCommand command = Command();
   command.flags = kTensorFloat32;
   SetBfloatOutput({.pad = Bfloat16Of(0.5f), .low = 0, .high = 0}, command);  // sums have no limits
-  const std::uint32_t blocks = TensorFloatBlocks(kOutputs, size_);
+  const std::uint32_t blocks = TensorQuarterBlocks(kOutputs, size_);
   const std::vector<float> found = UnpackFloatTensor(Run(command, blocks * kOutPixels), kOutputs, size_);
   ASSERT_EQ(found.size(), kOutputs * kOutPixels);
   ForEachOutput(0.5f, [&](std::size_t at, double exact, double sizes) {
@@ -111,7 +111,7 @@ TEST_P(TensorBfloatUnitTest, ConvolvesToFloat32) {
 TEST_P(TensorBfloatUnitTest, ConvolvesToBfloat16WithinLimits) {
   TensorCommand command = Command();
   SetBfloatOutput({.low = 0, .high = Bfloat16Of(6.0f)}, command);
-  const std::uint32_t blocks = TensorBfloatBlocks(kOutputs, size_);
+  const std::uint32_t blocks = TensorHalfBlocks(kOutputs, size_);
   const auto found = UnpackBfloatTensor(Run(command, blocks * kOutPixels), kOutputs, size_);
   ASSERT_EQ(found.size(), kOutputs * kOutPixels);
   int zeros = 0, sixes = 0;
@@ -127,7 +127,7 @@ TEST_P(TensorBfloatUnitTest, ConvolvesToBfloat16WithinLimits) {
 TEST_P(TensorBfloatUnitTest, PacksTensorsWithZerosBehindTheLastChannel) {
   const std::vector<std::uint16_t> values = Bfloat16sOf(Randoms(kInputs * 6));
   const std::vector<std::uint64_t> words = PackBfloatTensor(values, kInputs, size_);
-  const std::uint32_t blocks = TensorBfloatBlocks(kInputs, size_);
+  const std::uint32_t blocks = TensorHalfBlocks(kInputs, size_);
   EXPECT_EQ(words.size(), std::size_t{blocks} * 6 * size_.vector_words());
   EXPECT_EQ(UnpackBfloatTensor(words, kInputs, size_), values);
   const auto all = UnpackBfloatTensor(words, blocks * size_.lanes / 2, size_);

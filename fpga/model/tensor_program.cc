@@ -70,8 +70,10 @@ bool Transfers(TensorOpcode opcode) {
 
 bool PrecisionInRange(const TensorCommand& c, const TensorUnitSize& size) {
   if (c.precision == TensorPrecision::kInt8) return c.flags < 2 * kTensorKept;
-  return size.bfloat16 && c.precision == TensorPrecision::kBfloat16 && c.opcode == TensorOpcode::kConvolve &&
-         (c.flags & kTensorResidual) == 0 && c.flags < 2 * kTensorFloat32;
+  const bool built = (size.bfloat16 && c.precision == TensorPrecision::kBfloat16) ||
+                     (size.int16 && c.precision == TensorPrecision::kInt16);
+  return built && c.opcode == TensorOpcode::kConvolve && (c.flags & kTensorResidual) == 0 &&
+         c.flags < 2 * kTensorFloat32;
 }
 
 bool FieldsInRange(const TensorCommand& c, const TensorUnitSize& size) {
@@ -184,7 +186,7 @@ TensorStatus CheckTensorCommand(const TensorCommand& c, const TensorUnitSize& si
   if (reads && !InActivations(c.input_address, input_blocks, c.input_plane, last, size)) {
     return TensorStatus::kBadAddress;
   }
-  const bool two_planes = c.precision == TensorPrecision::kBfloat16 && (c.flags & kTensorFloat32) != 0;
+  const bool two_planes = (c.flags & kTensorFloat32) != 0;
   const std::uint64_t output_blocks = std::uint64_t{c.output_blocks} * (two_planes ? 2 : 1);
   if (!InActivations(c.output_address, output_blocks, c.output_plane, pixels - 1, size)) {
     return TensorStatus::kBadAddress;
@@ -221,12 +223,12 @@ std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& si
     case TensorOpcode::kSumPool:
       break;
   }
-  return c.output_blocks * (per_block + (bfloat ? size.bfloat_lanes() : n));
+  return c.output_blocks * (per_block + (bfloat ? size.half_lanes() : n));
 }
 
 std::uint64_t TensorTileWords(const TensorCommand& c, const TensorUnitSize& size) {
   const std::uint64_t words = std::uint64_t{size.lanes} * size.lanes / 8;
-  return c.precision == TensorPrecision::kBfloat16 ? words / 2 : words;
+  return c.precision == TensorPrecision::kInt8 ? words : words / 2;
 }
 
 absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const TensorUnitSize& size,

@@ -8,7 +8,7 @@
 // channels; channel c is lane c % N of block c / N. A vector is one word of that memory and N / 8 words of
 // the device's memory, lane 0 in the low byte of the first word. Lanes beyond the last channel are computed
 // like others. Tensors of other numbers lie in the same way, with as many channels as a vector has room for:
-// N / 2 of bfloat16, N / 4 of float32.
+// N / 2 of bfloat16 and int16, N / 4 of float32 and int32.
 #pragma once
 
 #include <array>
@@ -28,9 +28,12 @@ struct TensorUnitSize {
   std::uint32_t line = 512;             // columns of one DEPTHWISE, padding included
   std::uint32_t kept = 8192;            // words of the memory for weights that stay; a power of two
   bool bfloat16 = false;                // has TensorPrecision::kBfloat16
+  bool int16 = false;                   // has TensorPrecision::kInt16
 
   std::uint32_t vector_words() const { return lanes / 8; }
-  std::uint32_t bfloat_lanes() const { return lanes / 2; }  // rows and columns of the matrix in bfloat16
+  std::uint32_t half_lanes() const {
+    return lanes / 2;
+  }  // rows and columns of the matrix in bfloat16 and int16
 };
 
 enum class TensorOpcode : std::uint8_t {
@@ -45,8 +48,10 @@ enum class TensorOpcode : std::uint8_t {
 };
 
 // Others are refused. kBfloat16 is for CONVOLVE without a residual: activations and weights are bfloat16,
-// sums and biases float32, results bfloat16 or float32 (tensor_bfloat.h). Its blocks have N / 2 channels.
-enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1 };
+// sums and biases float32, results bfloat16 or float32 (tensor_bfloat.h). kInt16 is for the same command with
+// activations and weights of int16, exact sums, and results of int16 or int32 (tensor_int16.h). Blocks of
+// both have N / 2 channels.
+enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1, kInt16 = 2 };
 
 // Bits of TensorCommand::flags.
 enum TensorFlag : std::uint16_t {
@@ -55,6 +60,7 @@ enum TensorFlag : std::uint16_t {
   kTensorResidual = 4,    // CONVOLVE, pools: add a second tensor; see TensorOutput
   kTensorKept = 8,        // CONVOLVE, DEPTHWISE, pools: weights and channel words lie at kept_address
   kTensorFloat32 = 16,  // CONVOLVE in bfloat16: results are the float32 sums, in two blocks of N / 4 channels
+  kTensorInt32 = 16,    // CONVOLVE in int16: results have 32 bits, in two blocks of N / 4 channels
 };
 
 inline constexpr std::uint32_t kTensorCommandWords = 8;
@@ -122,7 +128,7 @@ void SetBfloatOutput(const TensorBfloatOutput& output, TensorCommand& command);
 
 // One per output channel, N per block, behind the weights of the block.
 // Bits 31:0 bias, 47:32 multiplier, 52:48 shift. In bfloat16: N / 2 before the weights of the block, bits
-// 31:0 a float32 as bias.
+// 31:0 a float32 as bias. In int16: two words for each of N / 2 channels (tensor_int16.h).
 struct TensorChannel {
   std::int32_t bias = 0;
   std::uint16_t multiplier = 0;

@@ -1,4 +1,4 @@
-// Any words as a program of the tensor unit: a byte for the number of lanes and for bfloat16, two for the
+// Any words as a program of the tensor unit: a byte for the number of lanes and the precisions, two for the
 // buffers, then the words. What is decoded encodes to the same words; a run ends where the check says;
 // weights that stay change no result.
 #include <algorithm>
@@ -28,7 +28,8 @@ TensorUnitSize SizeOf(std::uint8_t byte) {
           .pixels = 64,
           .line = 32,
           .kept = 1 << 9,
-          .bfloat16 = byte >= 0x80};
+          .bfloat16 = (byte & 0x80) != 0,
+          .int16 = (byte & 0x40) != 0};
 }
 
 // What the golden model computes is at most products of a matrix, or looks of a pool, in each of the unit's

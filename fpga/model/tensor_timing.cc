@@ -22,7 +22,41 @@ std::uint64_t DenseLatency(std::uint64_t n) {
 }
 
 // From taking a tile to having the next one, if its weights wait in the program.
-std::uint64_t TilePeriod(std::uint64_t n) { return n * n / 8 + (n == 8 ? 3 : n == 16 ? 2 : 1); }
+std::uint64_t TilePeriod(std::uint64_t words, std::uint64_t n) {
+  return words + (n == 8 ? 3 : n == 16 ? 2 : 1);
+}
+
+// The way of a CONVOLVE through matrix and output stage.
+struct DenseWay {
+  std::uint64_t sum;     // from an address to the accumulator's new value
+  std::uint64_t taken;   // from there until the next channel words may come
+  std::uint64_t result;  // from there to the result, or its second vector, in the activation memory
+};
+
+DenseWay Int8Way(std::uint64_t n) { return {DenseLatency(n), kTaken, kResult}; }
+
+// See tensor_int16_matrix.sv and tensor_int16_output.sv.
+DenseWay Int16Way(std::uint64_t n, bool int32) {
+  return {.sum = kRead + n / 2 + 4 + 1, .taken = 7, .result = int32 ? 11u : 15u};
+}
+
+// `second`: 1 if an output takes two cycles. Channel words come between the last tile of a block and the
+// first one of the next.
+std::uint64_t DenseCycles(const TensorCommand& c, std::uint64_t n, std::uint64_t tile, std::uint64_t second,
+                          const DenseWay& way) {
+  const std::uint64_t pixels = std::uint64_t{c.output_height} * c.output_width;
+  const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
+  const std::uint64_t output = pixels * (1 + second);
+  std::uint64_t block = 0;
+  if (tiles == 1) {
+    block = std::max({output, tile + n + 2, way.sum + way.taken + n + 2});
+  } else {
+    block = (tiles - 2) * std::max(pixels, tile) + std::max(pixels, tile + n + 1) + std::max(output, tile);
+  }
+  const std::uint64_t cycles = tile + (tiles == 1 ? n : 0) + c.output_blocks * block + way.sum + way.result;
+  // The last block waits for nothing behind it.
+  return tiles == 1 ? cycles - (block - output) : cycles;
+}
 
 // The same in bfloat16. With 8 lanes the loader waits for the sums of the tile before.
 std::uint64_t BfloatTilePeriod(std::uint64_t n) { return n * n / 16 + (n == 8 ? 5 : n == 16 ? 2 : 1); }
@@ -73,25 +107,19 @@ void TensorTiming::Add(const TensorCommand& c) {
       return;
     }
     case TensorOpcode::kConvolve: {
-      if (c.precision == TensorPrecision::kBfloat16) {
-        cycles_ += BfloatCycles(c, n);
-        return;
+      const std::uint64_t tile = TilePeriod(TensorTileWords(c, size_), n);
+      const bool second = (c.flags & kTensorInt32) != 0;
+      switch (c.precision) {
+        case TensorPrecision::kInt8:
+          cycles_ += DenseCycles(c, n, tile, with_residual, Int8Way(n));
+          return;
+        case TensorPrecision::kBfloat16:
+          cycles_ += BfloatCycles(c, n);
+          return;
+        case TensorPrecision::kInt16:
+          cycles_ += DenseCycles(c, n, tile, second ? 1 : 0, Int16Way(n, second));
+          return;
       }
-      // Channel words come between the last tile of a block and the first one of the next.
-      const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
-      const std::uint64_t tile = TilePeriod(n);
-      const std::uint64_t output = pixels * (1 + with_residual);
-      const std::uint64_t taken = DenseLatency(n) + kTaken;
-      std::uint64_t block = 0;
-      if (tiles == 1) {
-        block = std::max({output, tile + n + 2, taken + n + 2});
-      } else {
-        block =
-            (tiles - 2) * std::max(pixels, tile) + std::max(pixels, tile + n + 1) + std::max(output, tile);
-      }
-      cycles_ += tile + (tiles == 1 ? n : 0) + c.output_blocks * block + DenseLatency(n) + kResult;
-      // The last block waits for nothing behind it.
-      if (tiles == 1) cycles_ -= block - output;
       return;
     }
     case TensorOpcode::kDepthwise: {

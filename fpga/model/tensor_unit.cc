@@ -15,17 +15,10 @@ std::int32_t Byte(std::span<const std::uint64_t> words, std::size_t at) {
   return static_cast<std::int8_t>(words[at / 8] >> (8 * (at % 8)));
 }
 
-std::int64_t RoundHalfToEven(std::int64_t value, int shift) {
-  const std::int64_t half = std::int64_t{1} << (shift - 1);
-  const std::int64_t rounded = (value + half) >> shift;
-  const bool tie = ((value + half) & (2 * half - 1)) == 0;
-  return tie ? rounded & ~std::int64_t{1} : rounded;
-}
-
 // The unit refuses a weight of -128.
 bool AnyBadWeight(const TensorCommand& command, const TensorUnitSize& size,
                   std::span<const std::uint64_t> following) {
-  if (following.empty() || command.precision == TensorPrecision::kBfloat16) return false;
+  if (following.empty() || command.precision != TensorPrecision::kInt8) return false;
   const std::size_t per_block = following.size() / command.output_blocks;
   for (std::size_t at = 0; at < 8 * following.size(); ++at) {
     if (at / 8 % per_block < per_block - size.lanes && Byte(following, at) == -128) return true;
@@ -113,10 +106,16 @@ TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<cons
         Store(command, output);
         break;
       case TensorOpcode::kConvolve:
-        if (command.precision == TensorPrecision::kBfloat16) {
-          ConvolveBfloat(command, following);
-        } else {
-          Convolve(command, following);
+        switch (command.precision) {
+          case TensorPrecision::kInt8:
+            Convolve(command, following);
+            break;
+          case TensorPrecision::kBfloat16:
+            ConvolveBfloat(command, following);
+            break;
+          case TensorPrecision::kInt16:
+            ConvolveInt16(command, following);
+            break;
         }
         break;
       case TensorOpcode::kDepthwise:

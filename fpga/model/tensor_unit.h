@@ -45,6 +45,7 @@ class TensorUnit {
   void Store(const TensorCommand& command, std::span<std::uint64_t> to) const;
   void Convolve(const TensorCommand& command, std::span<const std::uint64_t> following);
   void ConvolveBfloat(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void ConvolveInt16(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 

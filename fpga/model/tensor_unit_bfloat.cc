@@ -7,28 +7,12 @@
 
 #include "fpga/model/tensor_bfloat.h"
 #include "fpga/model/tensor_unit.h"
+#include "fpga/model/tensor_words.h"
 
 namespace tributary::fpga {
-namespace {
-
-constexpr std::size_t kPerWord = 4;  // of bfloat16
-
-std::uint16_t BfloatAt(std::span<const std::uint64_t> words, std::size_t at) {
-  return static_cast<std::uint16_t>(words[at / kPerWord] >> (16 * (at % kPerWord)));
-}
-
-// The lowest byte first.
-void PutBytes(std::span<std::int8_t> to, std::uint32_t value) {
-  for (std::int8_t& byte : to) {
-    byte = static_cast<std::int8_t>(value);
-    value >>= 8;
-  }
-}
-
-}  // namespace
 
 void TensorUnit::ConvolveBfloat(const TensorCommand& c, std::span<const std::uint64_t> following) {
-  const std::size_t n = size_.bfloat_lanes();
+  const std::size_t n = size_.half_lanes();
   const std::uint32_t pixels = std::uint32_t{c.output_height} * c.output_width;
   const std::uint32_t taps = std::uint32_t{c.kernel_height} * c.kernel_width;
   const TensorBfloatOutput output = BfloatOutput(c);
@@ -43,18 +27,14 @@ void TensorUnit::ConvolveBfloat(const TensorCommand& c, std::span<const std::uin
       const int ky = static_cast<int>(tile % taps / c.kernel_width);
       const int kx = static_cast<int>(tile % taps % c.kernel_width);
       // In columns instead of rows.
-      for (std::size_t i = 0; i < n * n; ++i) weights[i % n * n + i / n] = BfloatAt(following, i);
+      for (std::size_t i = 0; i < n * n; ++i) weights[i % n * n + i / n] = HalfAt(following, i);
       following = following.subspan(TensorTileWords(c, size_));
       for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
         const int y = c.origin_y + static_cast<int>(pixel / c.output_width) * c.stride_y + ky;
         const int x = c.origin_x + static_cast<int>(pixel % c.output_width) * c.stride_x + kx;
         const std::optional<std::size_t> vector = VectorAt(c, tile / taps, y, x);
         for (std::size_t row = 0; row < n; ++row) {
-          inputs[row] = output.pad;
-          if (!vector) continue;
-          const std::int8_t* const bytes = &activations_[*vector * size_.lanes + 2 * row];
-          inputs[row] = static_cast<std::uint16_t>(static_cast<std::uint8_t>(bytes[0]) |
-                                                   static_cast<std::uint8_t>(bytes[1]) << 8);
+          inputs[row] = vector ? HalfOf(activations_, *vector * size_.lanes + 2 * row) : output.pad;
         }
         for (std::size_t column = 0; column < n; ++column) {
           std::uint32_t& sum = sums[pixel * n + column];

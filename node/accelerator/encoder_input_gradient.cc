@@ -14,7 +14,7 @@ constexpr std::size_t kTapsOfKernel = 9;
 constexpr std::size_t kMostRunImages = 8;  // more save nothing: the weights are few
 
 std::uint32_t Blocks(std::size_t channels, const fpga::TensorUnitSize& unit) {
-  return fpga::TensorBfloatBlocks(static_cast<std::uint32_t>(channels), unit);
+  return fpga::TensorHalfBlocks(static_cast<std::uint32_t>(channels), unit);
 }
 
 // Images below each other take so many.
@@ -61,7 +61,7 @@ std::uint64_t EncoderInputGradient::Bytes(const ConvolutionShape& shape, std::si
   const std::uint64_t strips =
       (RowsOf(gradient.run_images_, shape.side) + strip_rows - 1) / std::max<std::uint64_t>(strip_rows, 1);
   const std::uint64_t tile = std::uint64_t{unit.lanes} * unit.lanes / 16;
-  const std::uint64_t block = unit.bfloat_lanes() + kTapsOfKernel * Blocks(shape.outputs, unit) * tile;
+  const std::uint64_t block = unit.half_lanes() + kTapsOfKernel * Blocks(shape.outputs, unit) * tile;
   const std::uint64_t program = 3 * fpga::kTensorCommandWords +
                                 strips * (fpga::kTensorCommandWords + Blocks(shape.inputs, unit) * block);
   const fpga::TensorBuffers buffers = gradient.Buffers();
@@ -74,7 +74,7 @@ std::uint64_t EncoderInputGradient::Bytes(const ConvolutionShape& shape, std::si
 std::size_t EncoderInputGradient::Pixels() const { return RowsOf(run_images_, shape_.side) * shape_.side; }
 
 fpga::TensorBuffers EncoderInputGradient::Buffers() const {
-  const std::size_t results = fpga::TensorFloatBlocks(static_cast<std::uint32_t>(shape_.inputs), unit_);
+  const std::size_t results = fpga::TensorQuarterBlocks(static_cast<std::uint32_t>(shape_.inputs), unit_);
   return {Blocks(shape_.outputs, unit_) * Pixels() * unit_.vector_words(),
           results * Pixels() * unit_.vector_words()};
 }
@@ -129,7 +129,7 @@ absl::Status EncoderInputGradient::Compute(std::span<const float> weights, const
     RETURN_IF_ERROR(job_->Load(std::move(program)));
     weights_.assign(weights.begin(), weights.end());
   }
-  const std::size_t side = shape_.side, n = unit_.bfloat_lanes(), vector_words = unit_.vector_words();
+  const std::size_t side = shape_.side, n = unit_.half_lanes(), vector_words = unit_.vector_words();
   // Calls found(image, its first pixel among those of the run) for each image of the run.
   const auto for_images = [&](std::size_t run, auto found) {
     const std::size_t first = run * run_images_;

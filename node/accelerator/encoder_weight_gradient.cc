@@ -16,7 +16,7 @@ constexpr std::size_t kFollowingAt = 2 * fpga::kTensorCommandWords;
 
 // Planes of a CONVOLVE's float32 results.
 std::size_t ResultPlanes(std::size_t outputs, const fpga::TensorUnitSize& unit) {
-  return 2 * fpga::TensorBfloatBlocks(static_cast<std::uint32_t>(outputs), unit);
+  return 2 * fpga::TensorHalfBlocks(static_cast<std::uint32_t>(outputs), unit);
 }
 
 // Vectors of an input: its rows, and one of zeros above and below. The first of all inputs come before the
@@ -70,10 +70,10 @@ absl::StatusOr<std::unique_ptr<EncoderWeightGradient>> EncoderWeightGradient::Cr
 std::uint64_t EncoderWeightGradient::Bytes(const ConvolutionShape& shape, const TensorTarget& target) {
   const EncoderWeightGradient gradient(shape, target.size());
   const fpga::TensorUnitSize& unit = target.size();
-  const std::uint64_t blocks = fpga::TensorBfloatBlocks(static_cast<std::uint32_t>(shape.outputs), unit);
+  const std::uint64_t blocks = fpga::TensorHalfBlocks(static_cast<std::uint32_t>(shape.outputs), unit);
   const std::uint64_t tile = std::uint64_t{unit.lanes} * unit.lanes / 16;
   const std::uint64_t program = kFollowingAt + 2 * fpga::kTensorCommandWords +
-                                blocks * (unit.bfloat_lanes() + shape.side * shape.side * tile);
+                                blocks * (unit.half_lanes() + shape.side * shape.side * tile);
   const fpga::TensorBuffers buffers = gradient.Buffers();
   constexpr std::uint64_t kCopies = 2;  // its own program, and the one on its way to the unit
   return sizeof(float) * gradient.sums_.size() + 8 * kCopies * program +
@@ -81,8 +81,8 @@ std::uint64_t EncoderWeightGradient::Bytes(const ConvolutionShape& shape, const 
 }
 
 fpga::TensorBuffers EncoderWeightGradient::Buffers() const {
-  const std::size_t results =
-      fpga::TensorFloatBlocks(static_cast<std::uint32_t>(shape_.outputs), unit_) * kKernelTaps * run_inputs_;
+  const std::size_t results = fpga::TensorQuarterBlocks(static_cast<std::uint32_t>(shape_.outputs), unit_) *
+                              kKernelTaps * run_inputs_;
   return {run_inputs_ * InputVectors(shape_) * unit_.vector_words(), results * unit_.vector_words()};
 }
 
@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<std::uint64_t>> EncoderWeightGradient::Program() cons
                                  .output_address = results,
                                  .output_plane = static_cast<std::uint32_t>(kKernelTaps * run_inputs_)};
   fpga::SetBfloatOutput({}, command);
-  const auto inputs = static_cast<std::uint32_t>(shape_.side * unit_.bfloat_lanes());
+  const auto inputs = static_cast<std::uint32_t>(shape_.side * unit_.half_lanes());
   const fpga::TensorBuffers buffers = Buffers();
   fpga::TensorProgramBuilder builder(unit_);
   builder.Load(0, 0, results);
@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<std::uint64_t>> EncoderWeightGradient::Program() cons
 void EncoderWeightGradient::PutGradient(const nn::Planes& y_gradient, std::size_t group,
                                         std::size_t outputs) {
   const nn::PlaneShape& planes = y_gradient.shape();
-  const std::size_t n = unit_.bfloat_lanes();
+  const std::size_t n = unit_.half_lanes();
   const std::size_t tile_words = n * n / kBfloatsOfWord;
   auto word = program_.begin() + kFollowingAt;
   for (std::size_t block = 0; block * n < shape_.outputs; ++block) {
@@ -151,7 +151,7 @@ void EncoderWeightGradient::PutGradient(const nn::Planes& y_gradient, std::size_
 void EncoderWeightGradient::PutInputs(const nn::Planes& x, std::size_t group, std::size_t first,
                                       std::span<std::uint64_t> words) const {
   const nn::PlaneShape& planes = x.shape();
-  const std::size_t n = unit_.bfloat_lanes(), vector_words = unit_.vector_words();
+  const std::size_t n = unit_.half_lanes(), vector_words = unit_.vector_words();
   std::ranges::fill(words, 0);
   const std::size_t count = std::min(run_inputs_, shape_.inputs - first);
   for (std::size_t y = 0; y < shape_.side; ++y) {
@@ -169,7 +169,7 @@ void EncoderWeightGradient::PutInputs(const nn::Planes& x, std::size_t group, st
 absl::Status EncoderWeightGradient::Add(const nn::Planes& x, const nn::Planes& y_gradient,
                                         std::span<float> weight_gradient) {
   const std::size_t outputs = weight_gradient.size() / (shape_.inputs * kKernelTaps);
-  const std::size_t n = unit_.bfloat_lanes();
+  const std::size_t n = unit_.half_lanes();
   const std::size_t runs = (shape_.inputs + run_inputs_ - 1) / run_inputs_;
   counted_cycles_ = 0;
   std::ranges::fill(sums_, 0.0f);

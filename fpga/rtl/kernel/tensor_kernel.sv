@@ -12,5 +12,6 @@ module tensor_kernel #(
 `include "kernel_ports.svh"
 );
   localparam int BFLOAT16 = 0;
+  localparam int INT16    = 0;
 `include "tensor_body.svh"
 endmodule

@@ -11,5 +11,6 @@ module tensor_kernel_bfloat #(
 `include "kernel_ports.svh"
 );
   localparam int BFLOAT16 = 1;
+  localparam int INT16    = 0;
 `include "tensor_body.svh"
 endmodule

@@ -3,11 +3,12 @@
 // Two loops over rows and columns stand one in the other. CONVOLVE has the taps outside and the output pixels inside, so that a
 // tile of weights stays for all pixels; pools have the pixels outside and their window inside; DEPTHWISE goes once through its
 // input with its padding. Around them are the input blocks and the output blocks. An output that takes two cycles of a port, for
-// its residual or for a second vector of float32, is followed by a cycle without a place.
+// its residual or for a second vector of 32-bit results, is followed by a cycle without a place.
 module tensor_address #(
   parameter int ACTIVATIONS = 16384,
   parameter int PIXELS      = 1024,
   parameter int BFLOAT16    = 0,
+  parameter int INT16       = 0,
   parameter int AW          = $clog2(ACTIVATIONS),
   parameter int PW          = $clog2(PIXELS)
 ) (
@@ -48,7 +49,7 @@ module tensor_address #(
 
   wire [7:0]         opcode        = command_i[7:0];
   wire               bfloat        = BFLOAT16 != 0 && command_i[8];
-  wire               float32       = BFLOAT16 != 0 && command_i[16+4];
+  wire               two_vectors   = (BFLOAT16 != 0 || INT16 != 0) && command_i[16+4];
   wire               with_residual = command_i[16+2];
   wire [15:0]        input_blocks  = command_i[47:32];
   wire [15:0]        blocks        = command_i[63:48];
@@ -148,7 +149,7 @@ module tensor_address #(
   wire yields      = convolve ? last_tile : depthwise ? window : inner_end;
   wire first_output  = convolve ? outputs_begin : depthwise ? window & (iv_q == 12'd2) & (ih_q == 12'd2)
                                                      : inner_end & outer_first;
-  wire then_second   = yields & (with_residual | float32);
+  wire then_second   = yields & (with_residual | two_vectors);
   wire outside       = y_q[15] | (y_q >= signed'(height)) | x_q[15] | (x_q >= signed'(width));
 
   assign busy_o           = state_q != Idle;
@@ -256,8 +257,8 @@ module tensor_address #(
     end else begin
       valid_o    <= step;
       output_o   <= step & yields;
-      residual_o <= (state_q == Second) & ~float32;
-      used_q     <= ((state_q == Second) & ~float32) | (step & ~outside);
+      residual_o <= (state_q == Second) & ~two_vectors;
+      used_q     <= ((state_q == Second) & ~two_vectors) | (step & ~outside);
       no_pixel_q <= step & convolve & pixel_q[PW];
     end
   end

@@ -1,9 +1,10 @@
 // The output stage: a vector of sums a cycle becomes a vector of int8 in the activation memory. Channel words wait here for the
-// block that uses them; residuals wait in a buffer for their sums. Vectors of bfloat16 come ready and get their addresses here.
+// block that uses them; residuals wait in a buffer for their sums. Vectors of other precisions come ready and get their addresses
+// here.
 module tensor_output #(
   parameter int LANES       = 16,
   parameter int ACTIVATIONS = 16384,
-  parameter int BFLOAT16    = 0,
+  parameter int TWO_PLANES  = 0,  // 1: there are pixels of two vectors
   parameter int AW          = $clog2(ACTIVATIONS)
 ) (
   input  logic                clk_i,
@@ -23,13 +24,13 @@ module tensor_output #(
   input  logic                first_i,           // of a block
   input  logic [32*LANES-1:0] sums_i,
 
-  output logic [16*LANES-1:0] bfloat_biases_o,   // of the channel words that wait
-  input  logic                bfloat_taken_i,
-  input  logic                bfloat_valid_i,    // never together with a result of int8
-  input  logic                bfloat_first_i,    // of a block
-  input  logic                bfloat_second_i,   // of two vectors: the other one has a block of its own
-  input  logic                bfloat_last_i,     // of the vectors of a pixel
-  input  logic [8*LANES-1:0]  bfloat_data_i,
+  output logic [53*LANES-1:0] channels_o,        // the channel words that wait
+  input  logic                other_taken_i,
+  input  logic                other_valid_i,     // never together with a result of int8
+  input  logic                other_first_i,     // of a block
+  input  logic                other_second_i,    // of two vectors: the other one has a block of its own
+  input  logic                other_last_i,      // of the vectors of a pixel
+  input  logic [8*LANES-1:0]  other_data_i,
   output logic                written_o,         // a pixel is complete
 
   output logic                write_valid_o,
@@ -57,7 +58,7 @@ module tensor_output #(
       first_q <= first[RESULT-1:0];
     end
   end
-  assign channels_taken_o = first[6] | bfloat_taken_i;
+  assign channels_taken_o = first[6] | other_taken_i;
 
   // Three times the multipliers of a residual, which all lanes share.
   logic signed [16:0] own, residual_factor;
@@ -105,22 +106,19 @@ module tensor_output #(
       .residual_multiplier_i(residual_factor), .residual_multiplier3_i(residual3_q),
       .residual_i(residual[8*i+:8]), .result_o(data[8*i+:8])
     );
-    // LANES / 2 channel words enter at the last lane.
-    if (i >= LANES / 2) begin : gen_bias
-      assign bfloat_biases_o[32*(i-LANES/2)+:32] = waiting_q[31:0];
-    end
+    assign channels_o[53*i+:53] = waiting_q;
   end
 
   logic [W-1:0] block_q, next_q;
-  wire          begins  = first[RESULT] | bfloat_first_i;
+  wire          begins  = first[RESULT] | other_first_i;
   wire  [W-1:0] present = begins ? block_q : next_q;
   // A second vector goes one plane further, and the block behind such vectors two.
-  wire  [W-1:0] placed  = bfloat_second_i ? present + plane : present;
-  wire  [W-1:0] planes  = BFLOAT16 != 0 && command_i[20] ? plane << 1 : plane;
-  assign write_valid_o   = valid[RESULT] | bfloat_valid_i;
+  wire  [W-1:0] placed  = other_second_i ? present + plane : present;
+  wire  [W-1:0] planes  = TWO_PLANES != 0 && command_i[20] ? plane << 1 : plane;
+  assign write_valid_o   = valid[RESULT] | other_valid_i;
   assign write_address_o = placed[AW-1:0];
-  assign write_data_o    = bfloat_valid_i ? bfloat_data_i : data;
-  assign written_o       = valid[RESULT] | bfloat_last_i;
+  assign write_data_o    = other_valid_i ? other_data_i : data;
+  assign written_o       = valid[RESULT] | other_last_i;
   assign bad_address_o   = write_valid_o & (placed[W-1:AW] != '0);
   always_ff @(posedge clk_i) begin
     if (start_i) block_q <= address;

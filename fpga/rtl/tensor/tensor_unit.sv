@@ -7,7 +7,8 @@ module tensor_unit #(
   parameter int LINE        = 512,
   parameter int KEPT        = 8192,   // words of weights that stay
   parameter int FAMILY      = 1,      // 1: DSP48E1, 2: DSP48E2
-  parameter int BFLOAT16    = 0       // 1: CONVOLVE has bfloat16, too
+  parameter int BFLOAT16    = 0,      // 1: CONVOLVE has bfloat16, too
+  parameter int INT16       = 0       // 1: CONVOLVE has int16, too
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -47,6 +48,10 @@ module tensor_unit #(
   localparam int SW = 17 + $clog2(LANES / 4);
   // From a vector to its sums in the matrix.
   localparam int MATRIX = 8 + ($clog2(LANES / 4) + 1) / 2 + LANES / 2 - 1;
+  // The same in int16, and how much earlier that is.
+  localparam int INT16_MATRIX = LANES / 2 + 4;
+  localparam int LEAD         = INT16 != 0 ? MATRIX - INT16_MATRIX : 0;
+  localparam int IW           = 32 + $clog2(LANES / 2);
 
   logic [511:0] command;
   logic [2:0]   check;
@@ -55,7 +60,8 @@ module tensor_unit #(
   wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
   wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
   wire          bfloat    = BFLOAT16 != 0 && command[8];
-  wire [15:0]   pad_value = {bfloat ? command[392+:8] : command[384+:8], command[384+:8]};
+  wire          int16     = INT16 != 0 && command[9];
+  wire [15:0]   pad_value = {bfloat | int16 ? command[392+:8] : command[384+:8], command[384+:8]};
   wire          kept      = command[19];
 
   // Places that are read, and the vectors that come from there three cycles later.
@@ -78,7 +84,7 @@ module tensor_unit #(
     .bad_weight_i(bad_weight), .ended_i(loader_ended & ~kept)
   );
 
-  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16)) fields (
+  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16), .INT16(INT16)) fields (
     .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
   );
 
@@ -95,6 +101,7 @@ module tensor_unit #(
   logic [VW-1:0]    row;
   logic [9*VW-1:0]  taps;
   logic [63:0]      channel;
+  logic [53*LANES-1:0] channels;
   logic             keep_start, keep_valid, kept_valid, kept_last;
   logic [63:0]      kept_data;
   tensor_kept #(.KEPT(KEPT)) kept_words (
@@ -103,7 +110,7 @@ module tensor_unit #(
     .ready_i(loader_ready & kept), .last_o(kept_last)
   );
 
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16)) loader (
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16)) loader (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
     .ended_o(loader_ended), .bad_weight_o(bad_weight),
     .data_i(kept ? kept_data : program_data_i), .valid_i(kept ? kept_valid : loader_valid), .last_i(kept ? kept_last : last),
@@ -114,7 +121,7 @@ module tensor_unit #(
     .channels_claim_i(channels_claim), .channels_taken_i(channels_taken)
   );
 
-  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .BFLOAT16(BFLOAT16)) addresses (
+  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .BFLOAT16(BFLOAT16), .INT16(INT16)) addresses (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(addressing),
     .bad_address_o(bad_read),
     .tile_ready_i(tile_ready), .tile_take_o(tile_take), .taps_ready_i(taps_ready), .taps_take_o(taps_take),
@@ -162,24 +169,39 @@ module tensor_unit #(
     .clk_i, .activations_i(vector_q), .swap_i(vector_valid & vector_first & convolve),
     .shift_i(row_valid), .weights_i(row), .sums_o(products)
   );
-  delay #(.CYCLES(MATRIX)) dense_valid_delay (
-    .clk_i, .rst_ni, .bit_i(vector_valid & convolve & ~bfloat), .bit_o(dense_valid)
+  // The marks of int16 leave out the first LEAD cycles.
+  logic          marks_valid;
+  logic [PW+2:0] marks;
+  wire           vector_dense = vector_valid & convolve & ~bfloat;
+  wire  [PW+2:0] vector_marks = {vector_pixel, vector_begins, vector_yields, vector_first_output};
+  if (INT16 != 0) begin : gen_lead
+    logic          lead_valid;
+    logic [PW+2:0] lead_marks;
+    delay #(.CYCLES(LEAD)) lead_delay (.clk_i, .rst_ni, .bit_i(vector_dense & ~int16), .bit_o(lead_valid));
+    delay_line #(.WIDTH(PW + 3), .DEPTH(LEAD)) lead_line (
+      .clk_i, .en_i(1'b1), .data_i(vector_marks), .data_o(lead_marks)
+    );
+    assign marks_valid = int16 ? vector_dense : lead_valid;
+    assign marks       = int16 ? vector_marks : lead_marks;
+  end else begin : gen_no_lead
+    assign marks_valid = vector_dense;
+    assign marks       = vector_marks;
+  end
+  delay #(.CYCLES(MATRIX - LEAD)) dense_valid_delay (.clk_i, .rst_ni, .bit_i(marks_valid), .bit_o(dense_valid));
+  delay_line #(.WIDTH(PW), .DEPTH(MATRIX - LEAD - 1)) dense_pixel_delay (
+    .clk_i, .en_i(1'b1), .data_i(marks[PW+2:3]), .data_o(dense_next_pixel)
   );
-  delay_line #(.WIDTH(PW), .DEPTH(MATRIX - 1)) dense_pixel_delay (
-    .clk_i, .en_i(1'b1), .data_i(vector_pixel), .data_o(dense_next_pixel)
-  );
-  delay_line #(.WIDTH(3), .DEPTH(MATRIX)) dense_marks (
-    .clk_i, .en_i(1'b1), .data_i({vector_begins, vector_yields, vector_first_output}),
-    .data_o({dense_begins, dense_yields, dense_first})
+  delay_line #(.WIDTH(3), .DEPTH(MATRIX - LEAD)) dense_marks (
+    .clk_i, .en_i(1'b1), .data_i(marks[2:0]), .data_o({dense_begins, dense_yields, dense_first})
   );
   always_ff @(posedge clk_i) begin
     dense_pixel     <= dense_next_pixel;
     dense_out       <= rst_ni & dense_valid & dense_yields;
     dense_out_first <= dense_first;
   end
-  tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW)) accumulator (
+  tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW), .INT16(INT16)) accumulator (
     .clk_i, .read_pixel_i(dense_next_pixel), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
-    .pixel_i(dense_pixel), .sums_i(products), .sums_o(dense_sums),
+    .pixel_i(dense_pixel), .sums_i(products), .int16_i(int16), .int16_sums_i(int16_products), .sums_o(dense_sums),
     .bfloat_i(bfloat), .bfloat_read_pixel_i(bfloat_read_pixel), .bfloat_stored_o(bfloat_stored),
     .bfloat_write_i(bfloat_write), .bfloat_pixel_i(bfloat_pixel), .bfloat_sums_i(bfloat_sums)
   );
@@ -202,6 +224,32 @@ module tensor_unit #(
     assign {bfloat_read_pixel, bfloat_pixel, bfloat_sums, bfloat_data} = '0;
     assign {bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last} = '0;
     wire unused_bfloat = &{1'b0, bfloat_biases, bfloat_stored};
+  end
+
+  if (BFLOAT16 != 0) begin : gen_biases
+    // LANES / 2 channel words enter at the last lane.
+    for (genvar c = 0; c < LANES / 2; c++) begin : gen_bias
+      assign bfloat_biases[32*c+:32] = channels[53*(c+LANES/2)+:32];
+    end
+  end else begin : gen_no_biases
+    assign bfloat_biases = '0;
+  end
+
+  // Dense in int16.
+  logic [IW*LANES/2-1:0] int16_products;
+  logic [VW-1:0]         int16_data;
+  logic                  int16_taken, int16_valid, int16_first, int16_second, int16_last;
+  if (INT16 != 0) begin : gen_int16
+    tensor_int16 #(.LANES(LANES), .FAMILY(FAMILY)) dense (
+      .clk_i, .rst_ni, .command_i(command), .vector_i(vector_q), .swap_i(vector_valid & vector_first & int16),
+      .shift_i(row_valid), .weights_i(row), .products_o(int16_products),
+      .channels_i(channels), .channels_taken_o(int16_taken),
+      .valid_i(sums_valid_q & int16), .first_i(sums_first_q), .sums_i(sums_q),
+      .valid_o(int16_valid), .first_o(int16_first), .second_o(int16_second), .last_o(int16_last), .data_o(int16_data)
+    );
+  end else begin : gen_no_int16
+    assign {int16_products, int16_data} = '0;
+    assign {int16_taken, int16_valid, int16_first, int16_second, int16_last} = '0;
   end
 
   // Depthwise.
@@ -228,7 +276,7 @@ module tensor_unit #(
   // Only one command is under way, so only one of them delivers.
   logic [32*LANES-1:0] sums_q;
   logic                sums_valid_q, sums_first_q;
-  wire unused = &{1'b0, vector_last, place_column};
+  wire unused = &{1'b0, vector_last, place_column, channels};
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < LANES; i++) begin
       sums_q[32*i+:32] <= convolve ? dense_sums[32*i+:32]
@@ -238,14 +286,14 @@ module tensor_unit #(
     sums_first_q <= convolve ? dense_out_first : depthwise ? depthwise_first : pool_first;
   end
 
-  tensor_output #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .BFLOAT16(BFLOAT16)) results (
+  tensor_output #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .TWO_PLANES(BFLOAT16 | INT16)) results (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .bad_address_o(bad_write),
     .channel_valid_i(channel_valid), .channel_i(channel), .channels_taken_o(channels_taken),
     .residual_valid_i(residual_valid), .residual_i(residual_q),
-    .valid_i(sums_valid_q), .first_i(sums_first_q), .sums_i(sums_q),
-    .bfloat_biases_o(bfloat_biases), .bfloat_taken_i(bfloat_taken), .bfloat_valid_i(bfloat_valid),
-    .bfloat_first_i(bfloat_first), .bfloat_second_i(bfloat_second), .bfloat_last_i(bfloat_last),
-    .bfloat_data_i(bfloat_data), .written_o(result_written),
+    .valid_i(sums_valid_q & ~int16), .first_i(sums_first_q), .sums_i(sums_q),
+    .channels_o(channels), .other_taken_i(bfloat_taken | int16_taken), .other_valid_i(bfloat_valid | int16_valid),
+    .other_first_i(bfloat_first | int16_first), .other_second_i(bfloat_second | int16_second),
+    .other_last_i(bfloat_last | int16_last), .other_data_i(int16 ? int16_data : bfloat_data), .written_o(result_written),
     .write_valid_o(result_valid), .write_address_o(result_address), .write_data_o(result_data)
   );
 endmodule

@@ -27,6 +27,8 @@ void ExpectRandomProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) 
   std::uint64_t& kept = coverage.Point("words kept", 100);
   std::uint64_t& bfloat = coverage.Point("convolutions in bfloat16", size.bfloat16 ? programs : 0);
   std::uint64_t& float32 = coverage.Point("results of float32", size.bfloat16 ? programs / 3 : 0);
+  std::uint64_t& int16 = coverage.Point("convolutions in int16", size.int16 ? programs : 0);
+  std::uint64_t& int32 = coverage.Point("results of int32", size.int16 ? programs / 3 : 0);
   std::uint64_t& compared =
       coverage.Point("words compared", programs * size.activations * size.vector_words());
   for (std::uint64_t i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
@@ -53,6 +55,7 @@ void ExpectRandomProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) 
     residuals += program.counts.residual, in_place += program.counts.in_place;
     padded += program.counts.padded, strided += program.counts.strided;
     bfloat += program.counts.bfloat, float32 += program.counts.float32;
+    int16 += program.counts.int16, int32 += program.counts.int32;
   }
   compared = bench.compared;
 }
@@ -87,6 +90,37 @@ void ExpectBfloatProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) 
       }
     }
     float32 += program.counts.float32;
+  }
+}
+
+// Chains of convolutions in int16 alone.
+template <class Top>
+void ExpectInt16ProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) {
+  const TensorUnitSize size = bench.golden.size();
+  const bool timed_bursts = size.lanes > 8;
+  Coverage coverage;
+  std::uint64_t& within = coverage.Point("results within the limits", 100 * programs);
+  std::uint64_t& extreme = coverage.Point("results at the ends of int16", 10 * programs);
+  std::uint64_t& int32 = coverage.Point("results of int32", programs / 4);
+  for (std::uint64_t i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
+    RandomTensorProgram program(size, 7000 + i);
+    const std::vector<std::uint64_t> input = program.Int16Input();
+    bench.kernel.memory_port().set_timing(
+        {.latency_clocks = 8, .stall = 0.25 * static_cast<double>(i % 3), .seed = 5});
+    const TensorRun run = bench.Compare(program.MakeInt16(3), input, input.size());
+    EXPECT_EQ(run.status, TensorStatus::kOk) << "program " << i;
+    if (i % 3 == 0 && timed_bursts) {
+      const auto cycles = static_cast<double>(bench.golden_run.cycles);
+      EXPECT_NEAR(static_cast<double>(run.cycles), cycles, 0.02 * cycles + 25 * 6) << "program " << i;
+    }
+    for (std::size_t word = 0; word < input.size(); ++word) {
+      if (bench.memory.output[word] == input[word]) continue;
+      for (const int shift : {0, 16, 32, 48}) {
+        const auto value = static_cast<std::int16_t>(bench.memory.output[word] >> shift);
+        ++(value == 32767 || value == -32768 ? extreme : within);
+      }
+    }
+    int32 += program.counts.int32;
   }
 }
 

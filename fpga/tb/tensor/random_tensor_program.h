@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -19,7 +20,7 @@ class RandomTensorProgram {
  public:
   struct Counts {
     std::uint64_t convolve = 0, depthwise = 0, pool = 0, residual = 0, padded = 0, strided = 0, in_place = 0;
-    std::uint64_t bfloat = 0, float32 = 0;
+    std::uint64_t bfloat = 0, float32 = 0, int16 = 0, int32 = 0;
   };
 
   RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
@@ -30,8 +31,12 @@ class RandomTensorProgram {
     const auto flips = static_cast<std::uint16_t>(Below(2));
     if (load) program_.Load(0, 0, size_.activations, flips);
     for (int i = 0; i < commands; ++i) {
-      if (size_.bfloat16 && Below(3) == 0) {
-        ConvolveBfloat();
+      if ((size_.bfloat16 || size_.int16) && Below(3) == 0) {
+        if (size_.bfloat16 && (!size_.int16 || Below(2) == 0)) {
+          ConvolveBfloat();
+        } else {
+          ConvolveInt16();
+        }
         continue;
       }
       switch (Below(4)) {
@@ -67,6 +72,20 @@ class RandomTensorProgram {
       for (int i = 0; i < 4; ++i) word = word << 16 | numbers_.Next(random_);
     }
     return words;
+  }
+
+  // CONVOLVE in int16 only, on an input that has its extremes one time in four.
+  std::vector<std::uint64_t> MakeInt16(int commands) {
+    program_.Load(0, 0, size_.activations);
+    for (int i = 0; i < commands; ++i) ConvolveInt16();
+    program_.Store(0, 0, size_.activations);
+    program_.End();
+    return program_.words();
+  }
+  std::vector<std::uint64_t> Int16Input() {
+    const std::vector<std::int16_t> values =
+        Int16s(4 * std::size_t{size_.activations} * size_.vector_words());
+    return PackInt16Tensor(values, 1, {.lanes = 8});
   }
 
   std::vector<std::uint64_t> Input() {
@@ -141,10 +160,10 @@ class RandomTensorProgram {
   // A quarter has half as many channels of bfloat16 as of int8, and results of float32 take twice its blocks.
   void ConvolveBfloat() {
     const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
-    const std::uint32_t blocks = TensorBfloatBlocks(outputs, size_);
+    const std::uint32_t blocks = TensorHalfBlocks(outputs, size_);
     const bool float32 = Below(3) == 0;
     TensorCommand command;
-    Shape(command, Quarters(), TensorBfloatBlocks(inputs, size_), float32 ? 2 * blocks : blocks, size_.pixels,
+    Shape(command, Quarters(), TensorHalfBlocks(inputs, size_), float32 ? 2 * blocks : blocks, size_.pixels,
           3, 20);
     command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
     command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
@@ -166,6 +185,59 @@ class RandomTensorProgram {
     EXPECT_TRUE(program_.ConvolveBfloat(command, outputs, inputs, weights, biases).ok());
     ++counts.bfloat;
     counts.float32 += float32;
+  }
+
+  // Any values, extremes only, or small ones.
+  std::vector<std::int16_t> Int16s(std::size_t count) {
+    std::vector<std::int16_t> values(count);
+    const std::uint32_t kind = Below(4);
+    for (std::int16_t& value : values) {
+      value = static_cast<std::int16_t>(kind == 0   ? (Below(8) == 0 ? 32767 : -32768)
+                                        : kind == 1 ? Between(-9, 9)
+                                                    : Between(-32768, 32767));
+    }
+    return values;
+  }
+  std::int16_t Int16() { return static_cast<std::int16_t>(random_()); }
+
+  std::vector<TensorInt16Channel> Int16Channels(std::uint32_t count) {
+    std::vector<TensorInt16Channel> channels(count);
+    for (TensorInt16Channel& channel : channels) {
+      if (Below(8) == 0) {
+        channel = {.bias = static_cast<std::int64_t>(random_()) >> (64 - kInt16BiasBits),
+                   .multiplier = Below(1 << 17),
+                   .shift = static_cast<std::uint8_t>(Below(64))};
+      } else {
+        const double exponent = Below(4) == 0 ? Between(-40, 0) : -18;
+        channel =
+            *Int16ChannelOf(std::exp2(exponent + std::uniform_real_distribution<double>(0.0, 1.0)(random_)));
+        channel.bias = static_cast<std::int64_t>(random_()) >> (64 - 18 - Between(0, 14));
+      }
+    }
+    return channels;
+  }
+
+  void ConvolveInt16() {
+    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
+    const std::uint32_t blocks = TensorHalfBlocks(outputs, size_);
+    const bool int32 = Below(3) == 0;
+    TensorCommand command;
+    Shape(command, Quarters(), TensorHalfBlocks(inputs, size_), int32 ? 2 * blocks : blocks, size_.pixels, 3,
+          20);
+    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
+    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
+    if (int32) command.flags |= kTensorInt32;
+    TensorInt16Output output = {.pad = Int16(), .zero = Int16()};
+    if (Below(2) == 0) output.low = std::min(Int16(), std::int16_t{0});
+    if (Below(2) == 0) output.high = std::max(Int16(), std::int16_t{0});
+    SetInt16Output(output, command);
+    const std::size_t taps = std::size_t{command.kernel_height} * command.kernel_width;
+    EXPECT_TRUE(
+        program_
+            .ConvolveInt16(command, outputs, inputs, Int16s(taps * inputs * outputs), Int16Channels(outputs))
+            .ok());
+    ++counts.int16;
+    counts.int32 += int32;
   }
 
   // Sizes with which the output of `blocks` blocks fits a quarter and `pixels`.

@@ -1,4 +1,5 @@
 // The tensor kernel with 16 lanes, as it ships, against the golden model.
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <random>
@@ -21,19 +22,26 @@ class TensorKernelTest : public testing::Test {
 
 TEST_F(TensorKernelTest, MatchesTheGoldenModelUnderRandomPrograms) { ExpectRandomProgramsMatch(bench_, 5); }
 
-TEST_F(TensorKernelTest, RefusesBfloat16) {
-  TensorProgramBuilder program(kSize);
-  const TensorCommand command = {.input_height = 1,
-                                 .input_width = 1,
-                                 .output_height = 1,
-                                 .output_width = 1,
-                                 .kernel_height = 1,
-                                 .kernel_width = 1,
-                                 .stride_y = 1,
-                                 .stride_x = 1};
-  ASSERT_TRUE(program.ConvolveBfloat(command, 1, 1, std::vector<std::uint16_t>(1), {{0.0f}}).ok());
-  program.End();
-  EXPECT_EQ(bench_.Compare(program.words(), {}, 0).status, TensorStatus::kBadField);
+TEST_F(TensorKernelTest, RefusesOtherPrecisions) {
+  TensorCommand command = {.opcode = TensorOpcode::kConvolve,
+                           .input_blocks = 1,
+                           .output_blocks = 1,
+                           .input_height = 1,
+                           .input_width = 1,
+                           .output_height = 1,
+                           .output_width = 1,
+                           .kernel_height = 1,
+                           .kernel_width = 1,
+                           .stride_y = 1,
+                           .stride_x = 1};
+  std::vector<std::uint64_t> program(kTensorCommandWords + 256);
+  for (const TensorPrecision precision :
+       {TensorPrecision::kInt8, TensorPrecision::kBfloat16, TensorPrecision::kInt16}) {
+    command.precision = precision;
+    std::ranges::copy(EncodeTensorCommand(command), program.begin());
+    EXPECT_EQ(bench_.Compare(program, {}, 0).status,
+              precision == TensorPrecision::kInt8 ? TensorStatus::kOk : TensorStatus::kBadField);
+  }
 }
 
 TEST_F(TensorKernelTest, NetworksAlternateAndTakeTheCyclesOfTheirShapes) {

@@ -17,7 +17,7 @@ namespace tributary::fpga {
 namespace {
 
 constexpr TensorUnitSize kSize = {
-    .lanes = 8, .activations = 1024, .pixels = 64, .line = 32, .kept = 256, .bfloat16 = true};
+    .lanes = 8, .activations = 1024, .pixels = 64, .line = 32, .kept = 256, .bfloat16 = true, .int16 = true};
 
 class TensorSmallTest : public testing::Test {
  protected:
@@ -32,6 +32,38 @@ class TensorSmallTest : public testing::Test {
 };
 
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, MatchesTheGoldenModelInInt16) { ExpectInt16ProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, AddsSumsOfInt16ThatFortyEightBitsDoNotHold) {
+  // 2^18 products of 2^30: 16 × 16 taps of 256 input blocks, which all are the same vectors.
+  const TensorCommand command = {.flags = kTensorInt32,
+                                 .input_height = 16,
+                                 .input_width = 16,
+                                 .output_height = 1,
+                                 .output_width = 1,
+                                 .kernel_height = 16,
+                                 .kernel_width = 16,
+                                 .stride_y = 1,
+                                 .stride_x = 1,
+                                 .output_address = 256,
+                                 .output_plane = 1};
+  constexpr std::uint32_t kInputs = 256 * 4;
+  std::vector<std::int16_t> weights(std::size_t{4} * kInputs * 256, -32768);
+  std::fill(weights.begin() + kInputs * 256, weights.begin() + 2 * kInputs * 256, std::int16_t{16384});
+  std::vector<TensorInt16Channel> channels(4, TensorInt16Channel{.shift = 8 + 20});
+  channels[2].bias = std::int64_t{1} << 46;
+  channels[3].bias = -(std::int64_t{1} << 47);
+  TensorProgramBuilder program(kSize);
+  program.Load(0, 0, 256);
+  ASSERT_TRUE(program.ConvolveInt16(command, 4, kInputs, weights, channels).ok());
+  program.Store(256, 0, 2);
+  program.End();
+  const std::vector<std::uint64_t> input(256, 0x8000'8000'8000'8000);
+  ASSERT_EQ(bench_.Compare(program.words(), input, 2).status, TensorStatus::kOk);
+  EXPECT_THAT(UnpackInt32Tensor(std::span(bench_.memory.output).first(2), 4, kSize),
+              testing::ElementsAre(1 << 28, -(1 << 27), (1 << 28) + (1 << 26), 1 << 27));
+}
 
 TEST_F(TensorSmallTest, KeepsTheLastBitOfTheSmallestSums) {
   const TensorCommand command = {.input_plane = 1,
@@ -201,7 +233,6 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { convolve(c), c.input_blocks = 3, c.input_plane = 505; }, kAddress);
   const auto bfloat = [&](C& c) { convolve(c), c.precision = TensorPrecision::kBfloat16; };
   check([&](C& c) { bfloat(c); }, kOk);
-  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(2); }, kField);
   check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(3); }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kEnd; }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kKeep; }, kField);
@@ -220,6 +251,24 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { bfloat(c), c.flags = kTensorKept, c.kept_address = 216; }, kOk);
   check([&](C& c) { bfloat(c), c.flags = kTensorKept, c.kept_address = 217; }, kAddress);
   check([&](C& c) { bfloat(c), c.output_width = 13, c.output_height = 5; }, kAddress);
+  const auto int16 = [&](C& c) { convolve(c), c.precision = TensorPrecision::kInt16; };
+  check([&](C& c) { int16(c); }, kOk);
+  check([&](C& c) { int16(c), c.precision = static_cast<TensorPrecision>(6); }, kField);
+  check([&](C& c) { int16(c), c.opcode = TensorOpcode::kEnd; }, kField);
+  check([&](C& c) { int16(c), c.opcode = TensorOpcode::kKeep; }, kField);
+  check([&](C& c) { int16(c), c.opcode = TensorOpcode::kDepthwise; }, kField);
+  check([&](C& c) { int16(c), c.opcode = TensorOpcode::kSumPool; }, kField);
+  check([&](C& c) { int16(c), c.flags = kTensorResidual; }, kField);
+  check([&](C& c) { int16(c), c.flags = 32; }, kField);
+  check([&](C& c) { int16(c), c.output_address = 1008; }, kOk);
+  check([&](C& c) { int16(c), c.output_address = 1009; }, kAddress);
+  check([&](C& c) { int16(c), c.flags = kTensorInt32, c.output_address = 992; }, kOk);
+  check([&](C& c) { int16(c), c.flags = kTensorInt32, c.output_address = 993; }, kAddress);
+  check([&](C& c) { int16(c), c.flags = kTensorInt32, c.output_address = 992, c.output_blocks = 2; },
+        kAddress);
+  check([&](C& c) { int16(c), c.flags = kTensorKept, c.kept_address = 212; }, kOk);
+  check([&](C& c) { int16(c), c.flags = kTensorKept, c.kept_address = 213; }, kAddress);
+  check([&](C& c) { int16(c), c.output_width = 13, c.output_height = 5; }, kAddress);
 }
 
 TEST_F(TensorSmallTest, ReportsAFailedBusAndGoesOn) {
