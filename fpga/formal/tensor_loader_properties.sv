@@ -1,9 +1,11 @@
 // The weights of the matrix: a tile that waits is whole, nothing moves behind it before it was taken and has reached the last row
 // of the matrix, and it is offered once. Whatever the program, the stream and the aborts. In bfloat16 tiles are taken at least
-// nine cycles apart, so that the accumulators have stored their sums. In int16 a tile has half the rows.
+// nine cycles apart, so that the accumulators have stored their sums. In int16 a tile has half the rows,
+// in int32 a quarter.
 module tensor_loader_properties #(
   parameter int BFLOAT16 = 0,
-  parameter int INT16    = 0
+  parameter int INT16    = 0,
+  parameter int INT32    = 0
 ) (
   input logic         clk_i,
   input logic         rst_ni,
@@ -23,11 +25,12 @@ module tensor_loader_properties #(
   logic        busy, ended, bad_weight, ready, row_valid, tile_ready, taps_ready, channel_valid, channels_ready;
   logic [63:0] row, channel;
   logic [575:0] taps;
-  wire       bfloat = BFLOAT16 != 0 && command[8];
-  wire       half   = bfloat | (INT16 != 0 && command[9]);
-  wire [3:0] all    = half ? 4'(LANES / 2) : 4'(LANES);    // rows of a tile
+  wire       bfloat = BFLOAT16 != 0 && command[9:8] == 2'd1;
+  wire       half    = bfloat | (INT16 != 0 && command[9:8] == 2'd2);
+  wire       quarter = INT32 != 0 && command[9:8] == 2'd3;
+  wire [3:0] all     = half ? 4'(LANES / 2) : quarter ? 4'(LANES / 4) : 4'(LANES);  // rows of a tile
   wire [3:0] words  = bfloat ? 4'(LANES / 2) : 4'(LANES);  // channel words of a block
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16)) dut (
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32)) dut (
     .clk_i, .rst_ni, .command_i(command), .start_i, .abort_i, .busy_o(busy), .ended_o(ended), .bad_weight_o(bad_weight),
     .data_i, .valid_i, .last_i, .ready_o(ready), .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready),
     .tile_take_i, .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i, .taps_done_i, .channel_valid_o(channel_valid),
@@ -58,8 +61,7 @@ module tensor_loader_properties #(
     // The control starts a command when the one before has left the datapath.
     if (since_q < 4'd7) assume (!start_i);
     // The check of the fields refuses others.
-    if (half) assume (command[7:0] == tensor_pkg::CONVOLVE);
-    if (BFLOAT16 != 0 && INT16 != 0) assume (!(command[8] && command[9]));
+    if (half | quarter) assume (command[7:0] == tensor_pkg::CONVOLVE);
 
     if (!rst_ni) begin
       rows_q     <= '0;

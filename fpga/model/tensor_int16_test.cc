@@ -268,7 +268,7 @@ TEST_F(Int16CommandTest, IsAConvolutionWithoutAResidual) {
     EXPECT_EQ(Check(command), TensorStatus::kBadField);
   }
   TensorCommand command = Command();
-  command.precision = static_cast<TensorPrecision>(3);
+  command.precision = static_cast<TensorPrecision>(4);
   EXPECT_EQ(Check(command), TensorStatus::kBadField);
 }
 

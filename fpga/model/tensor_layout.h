@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fpga/model/tensor_int16.h"
+#include "fpga/model/tensor_int32.h"
 #include "fpga/model/tensor_program.h"
 
 namespace tributary::fpga {
@@ -58,6 +59,11 @@ class TensorProgramBuilder {
   absl::Status ConvolveInt16(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
                              std::span<const std::int16_t> weights,
                              std::span<const TensorInt16Channel> channels);
+
+  // The same in int32. SetInt32Output (tensor_int32.h) gives the command its limits.
+  absl::Status ConvolveInt32(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
+                             std::span<const std::int32_t> weights,
+                             std::span<const TensorInt32Channel> channels);
 
   // weights: [channels][3][3]. Sets output_blocks and the kernel.
   absl::Status Depthwise(TensorCommand command, std::span<const std::int8_t> weights,
@@ -109,10 +115,10 @@ std::vector<std::int8_t> UnpackTensor(std::span<const std::uint64_t> words, std:
 // the last channel become 0. Blocks have N / 2 and N / 4 channels; a CONVOLVE with kTensorFloat32 or
 // kTensorInt32 writes two for each of its own.
 inline std::uint32_t TensorHalfBlocks(std::uint32_t channels, const TensorUnitSize& size) {
-  return (channels + size.lanes / 2 - 1) / (size.lanes / 2);
+  return (channels + size.half_lanes() - 1) / size.half_lanes();
 }
 inline std::uint32_t TensorQuarterBlocks(std::uint32_t channels, const TensorUnitSize& size) {
-  return (channels + size.lanes / 4 - 1) / (size.lanes / 4);
+  return (channels + size.quarter_lanes() - 1) / size.quarter_lanes();
 }
 std::vector<std::uint64_t> PackBfloatTensor(std::span<const std::uint16_t> values, std::uint32_t channels,
                                             const TensorUnitSize& size);
@@ -124,6 +130,8 @@ std::vector<std::uint64_t> PackInt16Tensor(std::span<const std::int16_t> values,
                                            const TensorUnitSize& size);
 std::vector<std::int16_t> UnpackInt16Tensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                             const TensorUnitSize& size);
+std::vector<std::uint64_t> PackInt32Tensor(std::span<const std::int32_t> values, std::uint32_t channels,
+                                           const TensorUnitSize& size);
 std::vector<std::int32_t> UnpackInt32Tensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                             const TensorUnitSize& size);
 

@@ -75,7 +75,7 @@ std::vector<float> UnpackFloatTensor(std::span<const std::uint64_t> words, std::
                                      const TensorUnitSize& size) {
   const std::size_t pixels = PixelsOf(words, TensorQuarterBlocks(channels, size), size);
   std::vector<float> values(channels * pixels);
-  Unpack(words, channels, pixels, 32, size.lanes / 4,
+  Unpack(words, channels, pixels, 32, size.quarter_lanes(),
          [&](std::size_t at, std::uint32_t bits) { values[at] = std::bit_cast<float>(bits); });
   return values;
 }

@@ -60,7 +60,7 @@ std::vector<std::int32_t> UnpackInt32Tensor(std::span<const std::uint64_t> words
                                             const TensorUnitSize& size) {
   const std::size_t pixels = PixelsOf(words, TensorQuarterBlocks(channels, size), size);
   std::vector<std::int32_t> values(channels * pixels);
-  Unpack(words, channels, pixels, 32, size.lanes / 4,
+  Unpack(words, channels, pixels, 32, size.quarter_lanes(),
          [&](std::size_t at, std::uint32_t bits) { values[at] = static_cast<std::int32_t>(bits); });
   return values;
 }

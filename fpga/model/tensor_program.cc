@@ -71,9 +71,10 @@ bool Transfers(TensorOpcode opcode) {
 bool PrecisionInRange(const TensorCommand& c, const TensorUnitSize& size) {
   if (c.precision == TensorPrecision::kInt8) return c.flags < 2 * kTensorKept;
   const bool built = (size.bfloat16 && c.precision == TensorPrecision::kBfloat16) ||
-                     (size.int16 && c.precision == TensorPrecision::kInt16);
-  return built && c.opcode == TensorOpcode::kConvolve && (c.flags & kTensorResidual) == 0 &&
-         c.flags < 2 * kTensorFloat32;
+                     (size.int16 && c.precision == TensorPrecision::kInt16) ||
+                     (size.int32 && c.precision == TensorPrecision::kInt32);
+  const int flags = c.precision == TensorPrecision::kInt32 ? 2 * kTensorKept : 2 * kTensorFloat32;
+  return built && c.opcode == TensorOpcode::kConvolve && (c.flags & kTensorResidual) == 0 && c.flags < flags;
 }
 
 bool FieldsInRange(const TensorCommand& c, const TensorUnitSize& size) {
@@ -228,7 +229,16 @@ std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& si
 
 std::uint64_t TensorTileWords(const TensorCommand& c, const TensorUnitSize& size) {
   const std::uint64_t words = std::uint64_t{size.lanes} * size.lanes / 8;
-  return c.precision == TensorPrecision::kInt8 ? words : words / 2;
+  switch (c.precision) {
+    case TensorPrecision::kInt8:
+      break;
+    case TensorPrecision::kBfloat16:
+    case TensorPrecision::kInt16:
+      return words / 2;
+    case TensorPrecision::kInt32:
+      return words / 4;
+  }
+  return words;
 }
 
 absl::Status CheckTensorProgram(std::span<const std::uint64_t> program, const TensorUnitSize& size,

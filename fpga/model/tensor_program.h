@@ -29,11 +29,13 @@ struct TensorUnitSize {
   std::uint32_t kept = 8192;            // words of the memory for weights that stay; a power of two
   bool bfloat16 = false;                // has TensorPrecision::kBfloat16
   bool int16 = false;                   // has TensorPrecision::kInt16
+  bool int32 = false;                   // has TensorPrecision::kInt32
 
   std::uint32_t vector_words() const { return lanes / 8; }
   std::uint32_t half_lanes() const {
     return lanes / 2;
   }  // rows and columns of the matrix in bfloat16 and int16
+  std::uint32_t quarter_lanes() const { return lanes / 4; }  // and in int32
 };
 
 enum class TensorOpcode : std::uint8_t {
@@ -47,11 +49,15 @@ enum class TensorOpcode : std::uint8_t {
   kKeep = 7,       // words of the program -> memory for weights that stay, over runs, too
 };
 
-// Others are refused. kBfloat16 is for CONVOLVE without a residual: activations and weights are bfloat16,
-// sums and biases float32, results bfloat16 or float32 (tensor_bfloat.h). kInt16 is for the same command with
-// activations and weights of int16, exact sums, and results of int16 or int32 (tensor_int16.h). Blocks of
-// both have N / 2 channels.
-enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1, kInt16 = 2 };
+// Others are refused. All but kInt8 are for CONVOLVE without a residual.
+//   kBfloat16: activations and weights are bfloat16, sums and biases float32, results bfloat16 or float32
+//     (tensor_bfloat.h). Blocks have N / 2 channels.
+//   kInt16: activations and weights are int16, sums exact, results int16 or int32 (tensor_int16.h). Blocks
+//   have
+//     N / 2 channels.
+//   kInt32: activations, weights and results are int32, sums exact (tensor_int32.h). Blocks have N / 4
+//   channels.
+enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1, kInt16 = 2, kInt32 = 3 };
 
 // Bits of TensorCommand::flags.
 enum TensorFlag : std::uint16_t {
@@ -128,7 +134,8 @@ void SetBfloatOutput(const TensorBfloatOutput& output, TensorCommand& command);
 
 // One per output channel, N per block, behind the weights of the block.
 // Bits 31:0 bias, 47:32 multiplier, 52:48 shift. In bfloat16: N / 2 before the weights of the block, bits
-// 31:0 a float32 as bias. In int16: two words for each of N / 2 channels (tensor_int16.h).
+// 31:0 a float32 as bias. In int16: two words for each of N / 2 channels (tensor_int16.h). In int32:
+// four words for each of N / 4 channels (tensor_int32.h).
 struct TensorChannel {
   std::int32_t bias = 0;
   std::uint16_t multiplier = 0;

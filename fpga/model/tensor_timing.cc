@@ -40,6 +40,9 @@ DenseWay Int16Way(std::uint64_t n, bool int32) {
   return {.sum = kRead + n / 2 + 4 + 1, .taken = 7, .result = int32 ? 11u : 15u};
 }
 
+// See tensor_int32_matrix.sv and tensor_int32_output.sv.
+DenseWay Int32Way(std::uint64_t n) { return {.sum = kRead + n / 4 + 7 + 1, .taken = 7, .result = 17}; }
+
 // `second`: 1 if an output takes two cycles. Channel words come between the last tile of a block and the
 // first one of the next.
 std::uint64_t DenseCycles(const TensorCommand& c, std::uint64_t n, std::uint64_t tile, std::uint64_t second,
@@ -118,6 +121,9 @@ void TensorTiming::Add(const TensorCommand& c) {
           return;
         case TensorPrecision::kInt16:
           cycles_ += DenseCycles(c, n, tile, second ? 1 : 0, Int16Way(n, second));
+          return;
+        case TensorPrecision::kInt32:
+          cycles_ += DenseCycles(c, n, tile, 0, Int32Way(n));
           return;
       }
       return;

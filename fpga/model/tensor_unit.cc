@@ -116,6 +116,9 @@ TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<cons
           case TensorPrecision::kInt16:
             ConvolveInt16(command, following);
             break;
+          case TensorPrecision::kInt32:
+            ConvolveInt32(command, following);
+            break;
         }
         break;
       case TensorOpcode::kDepthwise:

@@ -46,6 +46,7 @@ class TensorUnit {
   void Convolve(const TensorCommand& command, std::span<const std::uint64_t> following);
   void ConvolveBfloat(const TensorCommand& command, std::span<const std::uint64_t> following);
   void ConvolveInt16(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void ConvolveInt32(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 

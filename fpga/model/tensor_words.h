@@ -24,6 +24,14 @@ inline std::uint16_t HalfOf(std::span<const std::int8_t> bytes, std::size_t at) 
                                     static_cast<std::uint8_t>(bytes[at + 1]) << 8);
 }
 
+inline void PutWord(std::span<std::uint64_t> words, std::size_t at, std::int32_t value) {
+  words[at / 2] |= std::uint64_t{static_cast<std::uint32_t>(value)} << (32 * (at % 2));
+}
+
+inline std::int32_t WordOf(std::span<const std::int8_t> bytes, std::size_t at) {
+  return static_cast<std::int32_t>(HalfOf(bytes, at) | std::uint32_t{HalfOf(bytes, at + 2)} << 16);
+}
+
 // As many bytes as there is room for.
 inline void PutBytes(std::span<std::int8_t> to, std::uint32_t value) {
   for (std::int8_t& byte : to) {

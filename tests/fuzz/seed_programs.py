@@ -6,8 +6,8 @@ from seed_bytes import fill
 
 END, LOAD, STORE, CONVOLVE, DEPTHWISE, MAX_POOL, SUM_POOL, KEEP = range(8)
 RESIDUAL, KEPT, FLOAT32 = 4, 8, 16
-BFLOAT16, INT16 = 1, 2
-INT32 = FLOAT32
+RESULTS32 = FLOAT32
+BFLOAT16, INT16, INT32 = 1, 2, 3
 LANES = 8
 CHANNELS = struct.pack("<IHH", 7, 1 << 14, 3) * LANES
 
@@ -34,7 +34,7 @@ def layer(opcode, side=6, kernel=3, blocks=1, **fields):
 
 
 def program(*parts, lanes=0):
-    """`lanes`: 0 is 8, 1 is 16, 2 is 32; 129 is 8 with bfloat16, 66 with int16. Both buffers have 255 words."""
+    """`lanes`: 0 is 8, 1 is 16, 2 is 32; 129 is 8 with bfloat16, 66 with int16, 33 with int32. Both buffers have 255 words."""
     return bytes([lanes, 255, 255]) + b"".join(parts)
 
 
@@ -44,6 +44,7 @@ def tensor_programs():
     taps = weights[:9 * LANES]
     biases = struct.pack("<Q", 0x3f800000) * (LANES // 2)
     scales = struct.pack("<QIHH", 1 << 20, 1 << 16, 12, 0) * (LANES // 2)
+    wide = struct.pack("<QQQQ", 1 << 20, 0, 1 << 33, 12) * (LANES // 4)
     keep = command(KEEP, input_plane=9 + LANES)
     return {
         "convolve": program(load, layer(CONVOLVE), weights, CHANNELS, store, end),
@@ -56,8 +57,9 @@ def tensor_programs():
         "bfloat_float32": program(load, layer(CONVOLVE, precision=BFLOAT16, flags=FLOAT32, kernel=1, origin_y=0, origin_x=0), biases,
                                   weights[:32], store, end, lanes=129),
         "int16": program(load, layer(CONVOLVE, precision=INT16, low=0, high=0, sum_zero=-128, sum_low=-1), weights[:9 * 32], scales, store, end, lanes=66),
-        "int16_int32": program(load, layer(CONVOLVE, precision=INT16, flags=INT32, kernel=1, origin_y=0, origin_x=0), weights[:32], scales,
+        "int16_int32": program(load, layer(CONVOLVE, precision=INT16, flags=RESULTS32, kernel=1, origin_y=0, origin_x=0), weights[:32], scales,
                                store, end, lanes=66),
+        "int32": program(load, layer(CONVOLVE, precision=INT32, low=0, high=0, sum_low=-1), weights[:9 * 16], wide, store, end, lanes=33),
         "two_layers": program(load, layer(DEPTHWISE), taps, CHANNELS, layer(DEPTHWISE, input_address=100, output_address=150), taps[::-1],
                               CHANNELS, store, end),
         "depthwise": program(load, layer(DEPTHWISE), taps, CHANNELS, store, end),

@@ -12,5 +12,6 @@ module tensor_kernel_int16 #(
 );
   localparam int BFLOAT16 = 0;
   localparam int INT16    = 1;
+  localparam int INT32    = 0;
 `include "tensor_body.svh"
 endmodule

@@ -48,7 +48,7 @@ module tensor_address #(
   state_e state_q;
 
   wire [7:0]         opcode        = command_i[7:0];
-  wire               bfloat        = BFLOAT16 != 0 && command_i[8];
+  wire               bfloat        = BFLOAT16 != 0 && command_i[9:8] == 2'(tensor_pkg::BFLOAT16);
   wire               two_vectors   = (BFLOAT16 != 0 || INT16 != 0) && command_i[16+4];
   wire               with_residual = command_i[16+2];
   wire [15:0]        input_blocks  = command_i[47:32];

@@ -6,7 +6,8 @@ module tensor_check #(
   parameter int LINE        = 512,
   parameter int KEPT        = 8192,
   parameter int BFLOAT16    = 0,     // 1: a CONVOLVE may have that precision
-  parameter int INT16       = 0      // the same
+  parameter int INT16       = 0,     // the same
+  parameter int INT32       = 0
 ) (
   input  logic         clk_i,
   input  logic [511:0] command_i,
@@ -51,10 +52,11 @@ module tensor_check #(
     near = origin > -16'sd1024 && origin < 16'sd1024;
   endfunction
 
-  // int8 has flags up to bit 3, the others one more but no residual.
+  // int8 and int32 have flags up to bit 3, the others one more; only int8 has a residual.
   wire other   = (BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16) || (INT16 != 0 && precision == tensor_pkg::INT16);
+  wire int32   = INT32 != 0 && precision == tensor_pkg::INT32;
   wire precise = precision == tensor_pkg::INT8 ? command_i[31:20] == '0
-    : other && convolve && !with_residual && command_i[31:21] == '0;
+    : (other || int32) && convolve && !with_residual && command_i[31:21] == '0 && !(int32 && command_i[20]);
 
   // Sides: rows and columns of input and output.
   logic sides, strides, places, depthwise_fits;

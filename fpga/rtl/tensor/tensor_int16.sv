@@ -29,7 +29,7 @@ module tensor_int16 #(
   output logic                  last_o,
   output logic [8*LANES-1:0]    data_o
 );
-  tensor_int16_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
+  tensor_int16_matrix #(.ROWS(LANES / 2), .FAMILY(FAMILY)) matrix (
     .clk_i, .activations_i(vector_i), .swap_i, .shift_i, .weights_i, .sums_o(products_o)
   );
   wire unused = &{1'b0, command_i};

@@ -1,11 +1,12 @@
 // Takes the weights and channel words of one command from the program, ahead of their use: the next tile waits in the matrix,
 // the next channel words wait in the output stage. Order per output block: CONVOLVE has a tile per input block, kernel row and
 // kernel column, DEPTHWISE nine taps, pools nothing; then a channel word per lane. In bfloat16 and int16 a tile has LANES / 2
-// rows. In bfloat16 as many channel words come before the tiles of their block.
+// rows, in int32 LANES / 4. In bfloat16 LANES / 2 channel words come before the tiles of their block.
 module tensor_loader #(
   parameter int LANES    = 16,
   parameter int BFLOAT16 = 0,
-  parameter int INT16    = 0
+  parameter int INT16    = 0,
+  parameter int INT32    = 0
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -51,8 +52,10 @@ module tensor_loader #(
   state_e state_q, state_d;
 
   wire [7:0]  opcode       = command_i[7:0];
-  wire        bfloat       = BFLOAT16 != 0 && command_i[8];
-  wire        half         = bfloat | (INT16 != 0 && command_i[9]);  // LANES / 2 rows
+  wire        bfloat       = BFLOAT16 != 0 && command_i[9:8] == 2'(tensor_pkg::BFLOAT16);
+  wire        half         = bfloat | (INT16 != 0 && command_i[9:8] == 2'(tensor_pkg::INT16));  // LANES / 2 rows
+  wire        quarter      = INT32 != 0 && command_i[9:8] == 2'(tensor_pkg::INT32);
+  wire        whole        = ~half & ~quarter;                                       // int8
   wire [15:0] input_blocks = command_i[47:32];
   wire [15:0] blocks       = command_i[63:48];
   wire [7:0]  kernel_rows  = command_i[64*3+32+:8];
@@ -85,7 +88,8 @@ module tensor_loader #(
   assign channel_valid_o  = took & (state_q == Channels);
   assign channel_o        = data_i;
 
-  wire tile_end     = took & (state_q == Tile) & (word_q == (half ? 8'(TILE_WORDS / 2 - 1) : 8'(TILE_WORDS - 1)));
+  wire tile_end     = took & (state_q == Tile) &
+    (word_q == (half ? 8'(TILE_WORDS / 2 - 1) : quarter ? 8'(TILE_WORDS / 4 - 1) : 8'(TILE_WORDS - 1)));
   wire taps_end     = took & (state_q == Taps) & (word_q == 8'(TAP_WORDS - 1));
   wire channels_end = took & (state_q == Channels) & (word_q == (bfloat ? 8'(LANES / 2 - 1) : 8'(LANES - 1)));
   wire row_end      = row_word_q == 8'(ROW_WORDS - 1);
@@ -99,7 +103,7 @@ module tensor_loader #(
     bad = 1'b0;
     for (int i = 0; i < 8; i++) bad = bad | (data_i[8*i+:8] == 8'h80);
   end
-  assign bad_weight_o = took & bad & (state_q != Channels) & ~half;
+  assign bad_weight_o = took & bad & (state_q != Channels) & whole;
 
   wire unused = &{1'b0, command_i};
   state_e first_state;
@@ -120,7 +124,7 @@ module tensor_loader #(
   always_ff @(posedge clk_i) begin
     if (took && state_q == Tile) begin
       for (int i = 0; i < 4; i++) begin
-        row_q[8*LANES-64+16*i+:16] <= {data_i[16*i+8+:8] - {7'd0, data_i[16*i+7] & ~half}, data_i[16*i+:8]};
+        row_q[8*LANES-64+16*i+:16] <= {data_i[16*i+8+:8] - {7'd0, data_i[16*i+7] & whole}, data_i[16*i+:8]};
       end
     end
     if (took && state_q == Taps) taps_q <= {data_i, taps_q[72*LANES-1:64]};

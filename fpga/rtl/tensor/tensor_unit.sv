@@ -8,7 +8,8 @@ module tensor_unit #(
   parameter int KEPT        = 8192,   // words of weights that stay
   parameter int FAMILY      = 1,      // 1: DSP48E1, 2: DSP48E2
   parameter int BFLOAT16    = 0,      // 1: CONVOLVE has bfloat16, too
-  parameter int INT16       = 0       // 1: CONVOLVE has int16, too
+  parameter int INT16       = 0,      // the same
+  parameter int INT32       = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -46,12 +47,12 @@ module tensor_unit #(
   localparam int CW = $clog2(LINE);
   localparam int VW = 8 * LANES;
   localparam int SW = 17 + $clog2(LANES / 4);
-  // From a vector to its sums in the matrix.
+  // From a vector to its sums in the matrix, by precision.
   localparam int MATRIX = 8 + ($clog2(LANES / 4) + 1) / 2 + LANES / 2 - 1;
-  // The same in int16, and how much earlier that is.
   localparam int INT16_MATRIX = LANES / 2 + 4;
-  localparam int LEAD         = INT16 != 0 ? MATRIX - INT16_MATRIX : 0;
-  localparam int IW           = 32 + $clog2(LANES / 2);
+  localparam int INT32_MATRIX = LANES / 4 + 7;
+  localparam int IW = 32 + $clog2(LANES / 2);
+  localparam int WW = 64 + $clog2(LANES / 4);
 
   logic [511:0] command;
   logic [2:0]   check;
@@ -59,9 +60,11 @@ module tensor_unit #(
   logic         loading, addressing, transferring, loader_ended, bad_weight, bad_read, bad_write;
   wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
   wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
-  wire          bfloat    = BFLOAT16 != 0 && command[8];
-  wire          int16     = INT16 != 0 && command[9];
-  wire [15:0]   pad_value = {bfloat | int16 ? command[392+:8] : command[384+:8], command[384+:8]};
+  wire          bfloat    = BFLOAT16 != 0 && command[9:8] == 2'(tensor_pkg::BFLOAT16);
+  wire          int16     = INT16 != 0 && command[9:8] == 2'(tensor_pkg::INT16);
+  wire          int32     = INT32 != 0 && command[9:8] == 2'(tensor_pkg::INT32);
+  // Other numbers than int8 have 16 bits, int32 has no other pad value than 0.
+  wire [15:0]   pad_value = int32 ? 16'd0 : {bfloat | int16 ? command[392+:8] : command[384+:8], command[384+:8]};
   wire          kept      = command[19];
 
   // Places that are read, and the vectors that come from there three cycles later.
@@ -84,7 +87,8 @@ module tensor_unit #(
     .bad_weight_i(bad_weight), .ended_i(loader_ended & ~kept)
   );
 
-  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16), .INT16(INT16)) fields (
+  tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16), .INT16(INT16),
+    .INT32(INT32)) fields (
     .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
   );
 
@@ -110,7 +114,7 @@ module tensor_unit #(
     .ready_i(loader_ready & kept), .last_o(kept_last)
   );
 
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16)) loader (
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32)) loader (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
     .ended_o(loader_ended), .bad_weight_o(bad_weight),
     .data_i(kept ? kept_data : program_data_i), .valid_i(kept ? kept_valid : loader_valid), .last_i(kept ? kept_last : last),
@@ -163,45 +167,28 @@ module tensor_unit #(
   // Dense.
   logic [SW*LANES-1:0] products;
   logic [32*LANES-1:0] dense_sums;
-  logic [PW-1:0]       dense_next_pixel, dense_pixel;
+  logic [PW-1:0]       dense_pixel;
+  logic [PW+2:0]       dense_next_marks;
   logic                dense_valid, dense_begins, dense_yields, dense_first, dense_out, dense_out_first;
   tensor_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
     .clk_i, .activations_i(vector_q), .swap_i(vector_valid & vector_first & convolve),
     .shift_i(row_valid), .weights_i(row), .sums_o(products)
   );
-  // The marks of int16 leave out the first LEAD cycles.
-  logic          marks_valid;
-  logic [PW+2:0] marks;
-  wire           vector_dense = vector_valid & convolve & ~bfloat;
-  wire  [PW+2:0] vector_marks = {vector_pixel, vector_begins, vector_yields, vector_first_output};
-  if (INT16 != 0) begin : gen_lead
-    logic          lead_valid;
-    logic [PW+2:0] lead_marks;
-    delay #(.CYCLES(LEAD)) lead_delay (.clk_i, .rst_ni, .bit_i(vector_dense & ~int16), .bit_o(lead_valid));
-    delay_line #(.WIDTH(PW + 3), .DEPTH(LEAD)) lead_line (
-      .clk_i, .en_i(1'b1), .data_i(vector_marks), .data_o(lead_marks)
-    );
-    assign marks_valid = int16 ? vector_dense : lead_valid;
-    assign marks       = int16 ? vector_marks : lead_marks;
-  end else begin : gen_no_lead
-    assign marks_valid = vector_dense;
-    assign marks       = vector_marks;
-  end
-  delay #(.CYCLES(MATRIX - LEAD)) dense_valid_delay (.clk_i, .rst_ni, .bit_i(marks_valid), .bit_o(dense_valid));
-  delay_line #(.WIDTH(PW), .DEPTH(MATRIX - LEAD - 1)) dense_pixel_delay (
-    .clk_i, .en_i(1'b1), .data_i(marks[PW+2:3]), .data_o(dense_next_pixel)
-  );
-  delay_line #(.WIDTH(3), .DEPTH(MATRIX - LEAD)) dense_marks (
-    .clk_i, .en_i(1'b1), .data_i(marks[2:0]), .data_o({dense_begins, dense_yields, dense_first})
+  tensor_dense_marks #(
+    .WIDTH(PW + 3), .MATRIX(MATRIX), .INT16(INT16), .INT32(INT32), .INT16_MATRIX(INT16_MATRIX), .INT32_MATRIX(INT32_MATRIX)
+  ) dense_marks (
+    .clk_i, .rst_ni, .int16_i(int16), .int32_i(int32), .valid_i(vector_valid & convolve & ~bfloat),
+    .marks_i({vector_pixel, vector_begins, vector_yields, vector_first_output}), .next_marks_o(dense_next_marks),
+    .valid_o(dense_valid), .marks_o({dense_pixel, dense_begins, dense_yields, dense_first})
   );
   always_ff @(posedge clk_i) begin
-    dense_pixel     <= dense_next_pixel;
     dense_out       <= rst_ni & dense_valid & dense_yields;
     dense_out_first <= dense_first;
   end
-  tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW), .INT16(INT16)) accumulator (
-    .clk_i, .read_pixel_i(dense_next_pixel), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
-    .pixel_i(dense_pixel), .sums_i(products), .int16_i(int16), .int16_sums_i(int16_products), .sums_o(dense_sums),
+  tensor_accumulator #(.LANES(LANES), .PIXELS(PIXELS), .SW(SW), .INT16(INT16), .INT32(INT32)) accumulator (
+    .clk_i, .read_pixel_i(dense_next_marks[PW+2:3]), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
+    .pixel_i(dense_pixel), .sums_i(products), .int16_i(int16), .int16_sums_i(int16_products),
+    .int32_i(int32), .int32_sums_i(int32_products), .sums_o(dense_sums),
     .bfloat_i(bfloat), .bfloat_read_pixel_i(bfloat_read_pixel), .bfloat_stored_o(bfloat_stored),
     .bfloat_write_i(bfloat_write), .bfloat_pixel_i(bfloat_pixel), .bfloat_sums_i(bfloat_sums)
   );
@@ -252,6 +239,23 @@ module tensor_unit #(
     assign {int16_taken, int16_valid, int16_first, int16_second, int16_last} = '0;
   end
 
+  // Dense in int32.
+  logic [WW*LANES/4-1:0] int32_products;
+  logic [VW-1:0]         int32_data;
+  logic                  int32_taken, int32_valid, int32_first;
+  if (INT32 != 0) begin : gen_int32
+    tensor_int32 #(.LANES(LANES), .FAMILY(FAMILY)) dense (
+      .clk_i, .rst_ni, .command_i(command), .vector_i(vector_q), .swap_i(vector_valid & vector_first & int32),
+      .shift_i(row_valid), .weights_i(row), .products_o(int32_products),
+      .channels_i(channels), .channels_taken_o(int32_taken),
+      .valid_i(sums_valid_q & int32), .first_i(sums_first_q), .sums_i(sums_q),
+      .valid_o(int32_valid), .first_o(int32_first), .data_o(int32_data)
+    );
+  end else begin : gen_no_int32
+    assign {int32_products, int32_data} = '0;
+    assign {int32_taken, int32_valid, int32_first} = '0;
+  end
+
   // Depthwise.
   logic [20*LANES-1:0] depthwise_sums;
   logic                depthwise_out, depthwise_first;
@@ -276,7 +280,7 @@ module tensor_unit #(
   // Only one command is under way, so only one of them delivers.
   logic [32*LANES-1:0] sums_q;
   logic                sums_valid_q, sums_first_q;
-  wire unused = &{1'b0, vector_last, place_column, channels};
+  wire unused = &{1'b0, vector_last, place_column, channels, dense_next_marks};
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < LANES; i++) begin
       sums_q[32*i+:32] <= convolve ? dense_sums[32*i+:32]
@@ -290,10 +294,12 @@ module tensor_unit #(
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .bad_address_o(bad_write),
     .channel_valid_i(channel_valid), .channel_i(channel), .channels_taken_o(channels_taken),
     .residual_valid_i(residual_valid), .residual_i(residual_q),
-    .valid_i(sums_valid_q & ~int16), .first_i(sums_first_q), .sums_i(sums_q),
-    .channels_o(channels), .other_taken_i(bfloat_taken | int16_taken), .other_valid_i(bfloat_valid | int16_valid),
-    .other_first_i(bfloat_first | int16_first), .other_second_i(bfloat_second | int16_second),
-    .other_last_i(bfloat_last | int16_last), .other_data_i(int16 ? int16_data : bfloat_data), .written_o(result_written),
+    .valid_i(sums_valid_q & ~int16 & ~int32), .first_i(sums_first_q), .sums_i(sums_q),
+    .channels_o(channels), .other_taken_i(bfloat_taken | int16_taken | int32_taken),
+    .other_valid_i(bfloat_valid | int16_valid | int32_valid),
+    .other_first_i(bfloat_first | int16_first | int32_first), .other_second_i(bfloat_second | int16_second),
+    .other_last_i(bfloat_last | int16_last | int32_valid),
+    .other_data_i(int16 ? int16_data : int32 ? int32_data : bfloat_data), .written_o(result_written),
     .write_valid_o(result_valid), .write_address_o(result_address), .write_data_o(result_data)
   );
 endmodule

@@ -20,7 +20,7 @@ class RandomTensorProgram {
  public:
   struct Counts {
     std::uint64_t convolve = 0, depthwise = 0, pool = 0, residual = 0, padded = 0, strided = 0, in_place = 0;
-    std::uint64_t bfloat = 0, float32 = 0, int16 = 0, int32 = 0;
+    std::uint64_t bfloat = 0, float32 = 0, int16 = 0, results32 = 0, int32 = 0;
   };
 
   RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
@@ -31,12 +31,8 @@ class RandomTensorProgram {
     const auto flips = static_cast<std::uint16_t>(Below(2));
     if (load) program_.Load(0, 0, size_.activations, flips);
     for (int i = 0; i < commands; ++i) {
-      if ((size_.bfloat16 || size_.int16) && Below(3) == 0) {
-        if (size_.bfloat16 && (!size_.int16 || Below(2) == 0)) {
-          ConvolveBfloat();
-        } else {
-          ConvolveInt16();
-        }
+      if ((size_.bfloat16 || size_.int16 || size_.int32) && Below(3) == 0) {
+        OtherPrecision();
         continue;
       }
       switch (Below(4)) {
@@ -72,6 +68,18 @@ class RandomTensorProgram {
       for (int i = 0; i < 4; ++i) word = word << 16 | numbers_.Next(random_);
     }
     return words;
+  }
+
+  std::vector<std::uint64_t> MakeInt32(int commands) {
+    program_.Load(0, 0, size_.activations);
+    for (int i = 0; i < commands; ++i) ConvolveInt32();
+    program_.Store(0, 0, size_.activations);
+    program_.End();
+    return program_.words();
+  }
+  std::vector<std::uint64_t> Int32Input() {
+    return PackInt32Tensor(Int32s(2 * std::size_t{size_.activations} * size_.vector_words()), 1,
+                           {.lanes = 8});
   }
 
   // CONVOLVE in int16 only, on an input that has its extremes one time in four.
@@ -157,6 +165,14 @@ class RandomTensorProgram {
     command.pad_value = Int8();
   }
 
+  void OtherPrecision() {
+    std::vector<void (RandomTensorProgram::*)()> built;
+    if (size_.bfloat16) built.push_back(&RandomTensorProgram::ConvolveBfloat);
+    if (size_.int16) built.push_back(&RandomTensorProgram::ConvolveInt16);
+    if (size_.int32) built.push_back(&RandomTensorProgram::ConvolveInt32);
+    (this->*built[Below(static_cast<std::uint32_t>(built.size()))])();
+  }
+
   // A quarter has half as many channels of bfloat16 as of int8, and results of float32 take twice its blocks.
   void ConvolveBfloat() {
     const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
@@ -237,7 +253,56 @@ class RandomTensorProgram {
             .ConvolveInt16(command, outputs, inputs, Int16s(taps * inputs * outputs), Int16Channels(outputs))
             .ok());
     ++counts.int16;
-    counts.int32 += int32;
+    counts.results32 += int32;
+  }
+
+  std::vector<std::int32_t> Int32s(std::size_t count) {
+    std::vector<std::int32_t> values(count);
+    const std::uint32_t kind = Below(4);
+    for (std::int32_t& value : values) {
+      const auto any = static_cast<std::int32_t>(random_());
+      value = kind == 0 ? (Below(8) == 0 ? INT32_MAX : INT32_MIN) : kind == 1 ? any >> 27 : any;
+    }
+    return values;
+  }
+
+  std::vector<TensorInt32Channel> Int32Channels(std::uint32_t count) {
+    std::vector<TensorInt32Channel> channels(count);
+    const auto bias = [this](int shift) {
+      return absl::MakeInt128(static_cast<std::int64_t>(random_()), random_()) >> shift;
+    };
+    for (TensorInt32Channel& channel : channels) {
+      if (Below(8) == 0) {
+        channel = {.bias = bias(128 - kInt32BiasBits),
+                   .multiplier = random_() >> 30,
+                   .shift = static_cast<std::uint8_t>(Below(64))};
+      } else {
+        const double exponent = Below(4) == 0 ? Between(-60, 0) : -34;
+        channel =
+            *Int32ChannelOf(std::exp2(exponent + std::uniform_real_distribution<double>(0.0, 1.0)(random_)));
+        channel.bias = bias(128 - 34 - Between(0, 32));
+      }
+    }
+    return channels;
+  }
+
+  void ConvolveInt32() {
+    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 4), outputs = 1 + Below(3 * size_.lanes / 4);
+    TensorCommand command;
+    Shape(command, Quarters(), TensorQuarterBlocks(inputs, size_), TensorQuarterBlocks(outputs, size_),
+          size_.pixels, 3, 20);
+    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
+    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
+    TensorInt32Output output;
+    if (Below(2) == 0) output.low = -static_cast<std::int32_t>(random_() >> 33);
+    if (Below(2) == 0) output.high = static_cast<std::int32_t>(random_() >> 33);
+    SetInt32Output(output, command);
+    const std::size_t taps = std::size_t{command.kernel_height} * command.kernel_width;
+    EXPECT_TRUE(
+        program_
+            .ConvolveInt32(command, outputs, inputs, Int32s(taps * inputs * outputs), Int32Channels(outputs))
+            .ok());
+    ++counts.int32;
   }
 
   // Sizes with which the output of `blocks` blocks fits a quarter and `pixels`.

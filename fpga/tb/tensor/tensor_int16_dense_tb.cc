@@ -12,6 +12,7 @@
 #include "Vtensor_int16.h"
 #include "fpga/model/tensor_int16.h"
 #include "fpga/tb/common/clock.h"
+#include "fpga/tb/tensor/wide_port.h"
 #include "gtest/gtest.h"
 
 namespace tributary::fpga {
@@ -34,24 +35,6 @@ std::uint64_t Word(const Row& row) {
     word |= std::uint64_t{static_cast<std::uint16_t>(row[i])} << (16 * i);
   }
   return word;
-}
-
-// Bits of a port that has more than 64.
-template <typename Port>
-std::int64_t SignedBits(const Port& port, std::size_t from, unsigned bits) {
-  std::uint64_t value = 0;
-  for (unsigned i = 0; i < bits; ++i) {
-    value |= std::uint64_t{port.m_storage[(from + i) / 32] >> ((from + i) % 32) & 1} << i;
-  }
-  return static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
-}
-template <typename Port>
-void SetBits(Port& port, std::size_t from, unsigned bits, std::uint64_t value) {
-  for (unsigned i = 0; i < bits; ++i) {
-    auto& word = port.m_storage[(from + i) / 32];
-    const std::uint32_t bit = 1u << ((from + i) % 32);
-    word = (value >> i & 1) != 0 ? word | bit : word & ~bit;
-  }
 }
 
 class TensorInt16DenseTest : public testing::Test {

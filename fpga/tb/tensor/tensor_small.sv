@@ -1,4 +1,4 @@
-// A tensor kernel with 8 lanes, bfloat16, int16, small memories and bursts of AXI3.
+// A tensor kernel with 8 lanes, every precision, small memories and bursts of AXI3.
 module tensor_small #(
   parameter int MAX_BURST   = 16,
   parameter int LANES       = 8,
@@ -8,7 +8,8 @@ module tensor_small #(
   parameter int KEPT        = 256,
   parameter int FAMILY      = 1,
   parameter int BFLOAT16    = 1,
-  parameter int INT16       = 1
+  parameter int INT16       = 1,
+  parameter int INT32       = 1
 ) (
 `include "kernel_ports.svh"
 );

@@ -16,8 +16,14 @@
 namespace tributary::fpga {
 namespace {
 
-constexpr TensorUnitSize kSize = {
-    .lanes = 8, .activations = 1024, .pixels = 64, .line = 32, .kept = 256, .bfloat16 = true, .int16 = true};
+constexpr TensorUnitSize kSize = {.lanes = 8,
+                                  .activations = 1024,
+                                  .pixels = 64,
+                                  .line = 32,
+                                  .kept = 256,
+                                  .bfloat16 = true,
+                                  .int16 = true,
+                                  .int32 = true};
 
 class TensorSmallTest : public testing::Test {
  protected:
@@ -34,6 +40,8 @@ class TensorSmallTest : public testing::Test {
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 60); }
 
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInInt16) { ExpectInt16ProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, MatchesTheGoldenModelInInt32) { ExpectInt32ProgramsMatch(bench_, 60); }
 
 TEST_F(TensorSmallTest, AddsSumsOfInt16ThatFortyEightBitsDoNotHold) {
   // 2^18 products of 2^30: 16 × 16 taps of 256 input blocks, which all are the same vectors.
@@ -233,7 +241,8 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { convolve(c), c.input_blocks = 3, c.input_plane = 505; }, kAddress);
   const auto bfloat = [&](C& c) { convolve(c), c.precision = TensorPrecision::kBfloat16; };
   check([&](C& c) { bfloat(c); }, kOk);
-  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(3); }, kField);
+  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(4); }, kField);
+  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(5); }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kEnd; }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kKeep; }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kDepthwise; }, kField);
@@ -269,6 +278,17 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { int16(c), c.flags = kTensorKept, c.kept_address = 212; }, kOk);
   check([&](C& c) { int16(c), c.flags = kTensorKept, c.kept_address = 213; }, kAddress);
   check([&](C& c) { int16(c), c.output_width = 13, c.output_height = 5; }, kAddress);
+  const auto int32 = [&](C& c) { convolve(c), c.precision = TensorPrecision::kInt32; };
+  check([&](C& c) { int32(c); }, kOk);
+  check([&](C& c) { int32(c), c.precision = static_cast<TensorPrecision>(7); }, kField);
+  check([&](C& c) { int32(c), c.opcode = TensorOpcode::kDepthwise; }, kField);
+  check([&](C& c) { int32(c), c.opcode = TensorOpcode::kMaxPool; }, kField);
+  check([&](C& c) { int32(c), c.flags = kTensorResidual; }, kField);
+  check([&](C& c) { int32(c), c.flags = kTensorInt32; }, kField);
+  check([&](C& c) { int32(c), c.output_address = 1008; }, kOk);
+  check([&](C& c) { int32(c), c.output_address = 1009; }, kAddress);
+  check([&](C& c) { int32(c), c.flags = kTensorKept, c.kept_address = 230; }, kOk);
+  check([&](C& c) { int32(c), c.flags = kTensorKept, c.kept_address = 231; }, kAddress);
 }
 
 TEST_F(TensorSmallTest, ReportsAFailedBusAndGoesOn) {
