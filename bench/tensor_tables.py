@@ -31,6 +31,7 @@ CLOCKS_MHZ = (50, 100, 150, 200)
 STATED_MHZ = learning_tables.STATED_MHZ
 ROUNDS = 25
 CALIBRATION, EXAMPLES = 32, 16
+PRECISIONS = {"": "int8", "bfloat": "int8, bfloat16", "int16": "int8, int16", "int32": "int8, int32"}  # of a kernel, by the end of its name
 HEADROOM = 2  # of int16 and int32 over the largest value of the calibration: they have bits to spare
 SHAPES = {"digits": ("MNIST", networks.digits, (1, 28)),
           "resnet20": ("CIFAR-10", networks.resnet20, (3, 32)),
@@ -109,11 +110,11 @@ def area_table():
     """The counts of docs/fpga-resources.md, which ninja fpga_synth_tensor checks."""
     page = (ROOT / "docs/fpga-resources.md").read_text(encoding="utf-8")
     counted = {}
-    for name, *cells in re.findall(r"^\| `(tensor_kernel(?: [^`]*)?)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", page, re.M):
-        lanes = re.search(r"LANES=(\d+)", name)
-        counted[int(lanes.group(1)) if lanes else 16] = cells
-    rows = [[lanes, *counted.get(lanes, ["not run"] * 4)] for lanes in LANES]
-    return table(["lanes", "LUT", "FF", "DSP", "BRAM36"], rows + [["Zynq-7020 has", "53,200", "106,400", "220", "140"]])
+    for kind, parameters, *cells in re.findall(r"^\| `tensor_kernel(?:_(\w+))?((?: [^`]*)?)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", page, re.M):
+        lanes = re.search(r"LANES=(\d+)", parameters)
+        counted[int(lanes.group(1)) if lanes else 16, kind] = cells
+    rows = [[lanes, precisions, *counted[lanes, kind]] for lanes in LANES for kind, precisions in PRECISIONS.items() if (lanes, kind) in counted]
+    return table(["lanes", "precisions", "LUT", "FF", "DSP", "BRAM36"], rows + [["Zynq-7020 has", "", "53,200", "106,400", "220", "140"]])
 
 
 def measured(shape, binaries):
@@ -258,11 +259,11 @@ PAGE = """# Figures of the tensor unit
 Three networks have the shapes of those in [[DTPU]](references.md), whose tables 5.1 and 5.2 are empty: two convolutions with pools and a product for images of MNIST, ResNet-20 for CIFAR-10, and MobileNetV2 for the same
 images of 32 × 32. Their weights are random, with fitting batch norms: times and cycles do not depend on that, errors do. [DTPU]'s row "image classification" names no network, so it is not here.
 
-All figures are for int8; [bfloat16](fpga/tensor.md#bfloat16) is for training. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
+Cycles are for int8; [bfloat16](fpga/tensor.md#bfloat16) is for training, and no graph is compiled to [int16](fpga/tensor.md#int16) or [int32](fpga/tensor.md#int32) yet. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
 
 ## Area
 
-Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)). None has bfloat16.
+Counted by yosys 0.23 `synth_xilinx` for whole kernels with 256 KiB of activations ([fpga-resources.md](fpga-resources.md)). With 32 lanes only int8 was counted.
 
 {area}
 
@@ -288,7 +289,7 @@ and no board was there to measure: that column stays empty. The unit's column ha
 ## Precision
 
 Relative error of the logits, |found − exact| / |exact| over {examples} images that did not calibrate, and in brackets the share of images with the same class (table 5.2 of [DTPU]). "Exact" is the float graph in double precision.
-"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly, so these rows say what a unit with that precision gives at best. int16 and int32 have one scale for a tensor, with room for
+"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly, so these rows say what a unit with that precision gives at best. The unit adds exactly, too; its scales have 17 bits in int16 and 34 in int32, which these rows leave out. int16 and int32 have one scale for a tensor, with room for
 twice the largest value of the calibration, and one for each channel of the weights. Random weights amplify small errors; trained networks are in [graphs](graphs.md#from-floats-to-integers).
 
 {precision}
