@@ -153,7 +153,7 @@ TEST_P(TensorBfloatUnitTest, ComputesWithAQuarterOfTheProductsOfInt8) {
   };
   const double int8 = products_a_cycle(size_.lanes);
   command.precision = TensorPrecision::kBfloat16;
-  EXPECT_NEAR(products_a_cycle(size_.bfloat_lanes()), int8 / 4, int8 / 100);
+  EXPECT_NEAR(products_a_cycle(size_.half_lanes()), int8 / 4, int8 / 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lanes, TensorBfloatUnitTest, testing::Values(8u, 16u, 32u));
