@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -123,9 +122,9 @@ class Comparison {
 
   // As learner::ClassifierTrainer has them.
   std::vector<float> LogPriors(const Node& node) const {
-    return nn::LogPriors(
-        node.part | std::views::transform([this](std::uint32_t i) { return sets_.train.labels[i]; }),
-        options_.classes);
+    std::vector<std::uint8_t> labels;
+    for (const std::uint32_t i : node.part) labels.push_back(sets_.train.labels[i]);
+    return nn::LogPriors(labels, options_.classes);
   }
 
   double Federated(bool adjusted) {

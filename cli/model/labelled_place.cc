@@ -24,6 +24,8 @@
 namespace tributary::cli {
 namespace {
 
+constexpr const char* kPriors = "priors";  // metadata: of which labels the head's bias has them
+
 absl::Status DrawHead(std::size_t classes, nn::ClassifierFile& classifier) {
   if (!classifier.head_seed) {
     return absl::InvalidArgumentError("has no head, and no \"head_seed\" that says how to draw one");
@@ -49,6 +51,10 @@ exchange::ModelOrigin OriginOf(const parameters::ModelMetadata& metadata) {
 
 absl::StatusOr<parameters::TensorSet> FittedToLabels(const parameters::TensorSet& model,
                                                      const std::string& name, const std::string& labels) {
+  if (model.metadata.contains(kPriors)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} expects classes as often as other labels have them; take the model as the run has it", name));
+  }
   ASSIGN_OR_RETURN(nn::ClassifierFile classifier, WithContext(name, nn::ClassifierFromTensors(model)));
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(labels));
   ASSIGN_OR_RETURN(const std::vector<std::uint8_t> known, WithContext(labels, images::DecodeIdxLabels(file)));
@@ -64,6 +70,7 @@ absl::StatusOr<parameters::TensorSet> FittedToLabels(const parameters::TensorSet
   ASSIGN_OR_RETURN(parameters::TensorSet fitted,
                    parameters::DecodeSafetensors(nn::EncodeClassifier(classifier)));
   exchange::Describe(fitted, OriginOf(model.metadata));
+  fitted.metadata[kPriors] = fmt::format("{} labels", known.size());
   return fitted;
 }
 

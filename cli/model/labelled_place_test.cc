@@ -73,6 +73,13 @@ TEST_F(LabelledPlaceTest, ShiftsTheLogitsOfAHeadThatAModelHas) {
   EXPECT_EQ(fitted->tensors.at("head.weight").bytes, model.tensors.at("head.weight").bytes);
 }
 
+// Priors that are added twice would be those of no place.
+TEST_F(LabelledPlaceTest, RefusesAModelThatHasPriors) {
+  const auto fitted = Fit(Model(4), {0, 0, 1});
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  EXPECT_THAT(std::string(Fit(*fitted, {0, 0, 1}).status().message()), HasSubstr("as the run has it"));
+}
+
 TEST_F(LabelledPlaceTest, SaysWhatDoesNotFit) {
   EXPECT_THAT(std::string(Fit(Model(4), {4}).status().message()),
               HasSubstr("label 4, and m tells 4 classes"));

@@ -78,7 +78,7 @@ void AddModelExportCommand(Commands& model) {
   command.Text(
       "--labels", arguments.labels, "FILE",
       "idx labels of the place where a classifier will be used: it expects each class as often as they "
-      "have it; needed where client.head is personal");
+      "have it; for runs whose client.head is adjusted or personal");
   command.Text("--safetensors", arguments.safetensors, "FILE", "safetensors file to write, with metadata");
   command.Examples(kModelExportExamples);
 }

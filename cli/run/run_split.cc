@@ -176,9 +176,11 @@ absl::StatusOr<v1::GetRunResponse> Stopped(const RunSplitArguments& arguments, v
 
 absl::Status Split(const RunSplitArguments& arguments) {
   const std::string& base = arguments.name.empty() ? arguments.run : arguments.name;
-  if (!learning::IsPlainName(base)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "--name: {} must have at most {} letters, digits, '-', '_' and '.'", base, learning::kMostPlainName));
+  if (!learning::IsPlainName(base) || arguments.name.starts_with('.') || arguments.name.starts_with('-')) {
+    return absl::InvalidArgumentError(
+        fmt::format("--name: {} must have at most {} letters, digits, '-', '_' and '.', and begin with none "
+                    "of '-' and '.'",
+                    base, learning::kMostPlainName));
   }
   ASSIGN_OR_RETURN(v1::GetRunResponse response, GetRun(arguments, arguments.run));
   RETURN_IF_ERROR(MustHaveClusters(response));

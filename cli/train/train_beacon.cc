@@ -54,6 +54,10 @@ void PrintRun(const nn::BeaconTrainingProgress& progress) {
                progress.best_held_out_rms_m, terminal && progress.run < progress.runs ? "" : "\n");
 }
 
+bool IsWhole(const RecordingPart& part) {
+  return part.place == RecordingPlace::kAll && part.start == 0.0 && part.end == 1.0;
+}
+
 // The longer of what lies before and behind the part that was trained on, or the other half of the places;
 // the whole recording if nothing does.
 RecordingPart UnseenPart(const RecordingPart& part) {
@@ -70,9 +74,16 @@ RecordingPart UnseenPart(const RecordingPart& part) {
     case kAll:
       break;
   }
-  if (part.start == 0.0 && part.end == 1.0) return part;
+  if (IsWhole(part)) return part;
   return part.start > 1.0 - part.end ? RecordingPart{.start = 0.0, .end = part.start}
                                      : RecordingPart{.start = part.end, .end = 1.0};
+}
+
+const char* WhatIsEvaluated(const TrainBeaconArguments& arguments) {
+  if (IsWhole(arguments.part)) return "On the whole recording, from which it was made";
+  // Boards may have trained on it.
+  if (!arguments.network.empty()) return "On the rest of the recording";
+  return "On the part of the recording that was not trained on";
 }
 
 struct TrainedBeacon {
@@ -129,8 +140,10 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.files));
   ASSIGN_OR_RETURN(const auto tags, ParseNumbers(absl::StrCat(arguments.tag), "tag", recording.tags()));
   const bool geometry = arguments.estimator == Estimator::kGeometry;
-  if (!arguments.network.empty() && (geometry || !arguments.anchors.empty())) {
-    return UsageError("--network has anchors of its own, and is no geometry");
+  if (!arguments.network.empty() && (geometry || !arguments.anchors.empty() || arguments.tag != 0)) {
+    return UsageError(
+        "--network is a network with anchors and a tag of its own: leave out --estimator, --anchors and "
+        "--tag");
   }
   ASSIGN_OR_RETURN(TrainedBeacon trained, geometry ? TrainGeometry(arguments, recording)
                                           : !arguments.network.empty()
@@ -157,7 +170,7 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json json{{"model", arguments.out}, {"sha256", sha256}, {"examples", trained.examples}};
     if (network != nullptr) json["residual_deviation_m"] = network->residual_deviation_m;
-    json["unseen"] = ToJson(figures, {&written, 1});
+    json[arguments.network.empty() ? "unseen" : "rest"] = ToJson(figures, {&written, 1});
     std::cout << json.dump() << "\n";
   } else {
     std::cout << absl::StrFormat("%s: %d bytes, sha256 %s\n%s", runtime::Printable(arguments.out),
@@ -165,8 +178,7 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
     if (network != nullptr)
       std::cout << absl::StrFormat(", held-out deviation %.3f m per coordinate",
                                    network->residual_deviation_m);
-    std::cout << "\n\nOn the part of the recording that was not trained on:\n"
-              << ToTable(figures, {&written, 1});
+    std::cout << "\n\n" << WhatIsEvaluated(arguments) << ":\n" << ToTable(figures, {&written, 1});
   }
   return absl::OkStatus();
 }
@@ -209,7 +221,7 @@ void AddTrainBeaconCommand(Commands& train) {
       "beacon-1-4-6.safetensors\n  tributary train beacon --estimator geometry --ranges ranges.csv --truth "
       "truth.csv --anchors 0,2,4,6 --out even.safetensors\n  tributary train beacon --network "
       "run:levenberg_marquardt --ranges "
-      "ranges.csv --truth truth.csv --out board.safetensors");
+      "ranges.csv --truth truth.csv --from 0.5 --out board.safetensors");
 }
 
 }  // namespace tributary::cli

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "core/learning/client_settings.h"
@@ -34,8 +33,9 @@ ClassifierTrainer::ClassifierTrainer(images::ImageSet images, std::string node, 
 std::size_t ClassifierTrainer::LargestLabel() const { return std::ranges::max(images_.labels); }
 
 std::vector<float> ClassifierTrainer::LogPriors(std::size_t classes) const {
-  return nn::LogPriors(
-      trained_on_ | std::views::transform([this](std::uint32_t i) { return images_.labels[i]; }), classes);
+  std::vector<std::uint8_t> labels;
+  for (const std::uint32_t i : trained_on_) labels.push_back(images_.labels[i]);
+  return nn::LogPriors(labels, classes);
 }
 
 absl::StatusOr<TrainingPlan> ClassifierTrainer::Plan(const wire::TrainTask& task,

@@ -193,6 +193,34 @@ TEST(NodeClustersLiesTest, AFewSteadyNodesDoNotStandForAll) {
   EXPECT_THAT(clusters.Find().clusters, IsEmpty());
 }
 
+// Liars that send one direction in odd rounds and its opposite in even ones, with or without a part of their
+// own that lasts: they move the mean of each round.
+TEST(NodeClustersLiesTest, NodesThatSwingInUnisonHideNobody) {
+  const std::vector<std::size_t> kinds = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  for (const std::size_t liars : {3U, 4U, 6U}) {
+    for (const float lasting : {0.0F, 0.3F}) {
+      UpdateWorld world{.cluster_of = kinds, .of_node = 0.1};
+      world.cluster_of.resize(kinds.size() + liars, 7);
+      NodeClusters clusters(4, {});
+      for (std::uint64_t round = 0; round < 30; ++round) {
+        SendRound(world, round, clusters, [&](std::size_t node, UpdateValues& update) {
+          if (node < kinds.size()) return;
+          update = RandomUpdate(99, 1);
+          const UpdateValues own = RandomUpdate(98, node);
+          for (std::size_t i = 0; i < kUpdateElements; ++i) {
+            update[i] = (round % 2 == 0 ? -update[i] : update[i]) + lasting * own[i];
+          }
+        });
+      }
+      const FoundClusters found = clusters.Find();
+      for (const std::size_t kind : {0U, 1U}) {
+        EXPECT_THAT(found.clusters, ::testing::Contains(TrueClusters({.cluster_of = kinds}, {kind})[0]))
+            << liars << " " << lasting << " " << found.why_none;
+      }
+    }
+  }
+}
+
 // It comes, goes, comes again and stays away: one long pause is not its usual one.
 TEST(NodeClustersLiesTest, AGhostIsNotJudged) {
   NodeClusters clusters(4, {});

@@ -1,6 +1,7 @@
 #include "aggregator/learning/rules/node_division.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <compare>
 #include <cstddef>
@@ -87,9 +88,14 @@ double Product(const Halves& a, const Own& own_a, const Halves& b, const Own& ow
   return (Dot(*a.even, *b.odd) * balance + Dot(*b.even, *a.odd) / balance) / 2;
 }
 
-// Raises squared lengths until no cosine exceeds 1. What two nodes have in common in opposite rounds may be
-// more than what each has in common with itself: the halves of one may contradict each other by intent, or by
-// error feedback, which sends later what it did not send before. The less steady of the two is at fault.
+// A node cannot be longer than all of it, chance included: so nobody makes a steady node small who sends what
+// it had by chance.
+double MostRaised(const Own& own) { return 1 / std::max(own.steadiness, 1e-6); }
+
+// Raises squared lengths until no cosine exceeds 1, as far as that may be. What two nodes have in common in
+// opposite rounds may be more than what each has in common with itself: the halves of one may contradict each
+// other by intent, or by error feedback, which sends later what it did not send before. The less steady of
+// the two is at fault.
 std::vector<double> RaisedToProducts(const Square& product, const std::vector<Own>& own) {
   std::vector<double> factor(own.size(), 1.0);
   for (std::size_t k = 0; k < own.size(); ++k) {
@@ -97,13 +103,34 @@ std::vector<double> RaisedToProducts(const Square& product, const std::vector<Ow
       const double cosine = product.at(k, l) / std::sqrt(own[k].lasting * own[l].lasting);
       if (cosine <= 1) continue;
       const auto of_two = std::partial_order(own[k].steadiness, own[l].steadiness);
-      if (of_two <= 0) factor[k] = std::max(factor[k], of_two == 0 ? cosine : cosine * cosine);
-      if (of_two >= 0) factor[l] = std::max(factor[l], of_two == 0 ? cosine : cosine * cosine);
+      const double needed = of_two == 0 ? cosine : cosine * cosine;
+      if (of_two <= 0) factor[k] = std::max(factor[k], std::min(needed, MostRaised(own[k])));
+      if (of_two >= 0) factor[l] = std::max(factor[l], std::min(needed, MostRaised(own[l])));
     }
   }
   std::vector<double> raised;
   for (std::size_t k = 0; k < own.size(); ++k) raised.push_back(own[k].lasting * factor[k]);
   return raised;
+}
+
+// Both halves of each node without what parts even from odd rounds for most nodes: nodes that swing in unison
+// move the mean of each round, and with it everybody's difference from it. What sets clusters apart is in
+// both halves, and cancels.
+std::vector<std::array<UpdateSketch, 2>> WithoutSwing(const std::vector<Halves>& nodes) {
+  std::vector<std::array<UpdateSketch, 2>> still;
+  for (const auto& [even, odd] : nodes) still.push_back({*even, *odd});
+  std::vector<float> swings(nodes.size());
+  const auto middle = swings.begin() + static_cast<std::ptrdiff_t>(swings.size() / 2);
+  for (std::size_t i = 0; i < kSketchSize; ++i) {
+    std::ranges::transform(nodes, swings.begin(),
+                           [i](const Halves& each) { return ((*each.even)[i] - (*each.odd)[i]) / 2; });
+    std::ranges::nth_element(swings, middle);
+    for (auto& [even, odd] : still) {
+      even[i] -= *middle;
+      odd[i] += *middle;
+    }
+  }
+  return still;
 }
 
 Likeness Compare(const std::vector<Halves>& nodes) {
@@ -249,7 +276,10 @@ void LeaveAlone(const Likeness& likeness, Division& division) {
 }  // namespace
 
 std::optional<Division> Divide(const std::vector<Halves>& nodes, std::size_t most) {
-  const Likeness likeness = Compare(nodes);
+  const std::vector<std::array<UpdateSketch, 2>> still = WithoutSwing(nodes);
+  std::vector<Halves> halves;
+  for (const auto& [even, odd] : still) halves.push_back({&even, &odd});
+  const Likeness likeness = Compare(halves);
   std::optional<Division> best = Best(likeness, Divisions(likeness, most));
   if (!best) return best;
   LeaveAlone(likeness, *best);

@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace tributary::nn {
 
 // Logarithms of the classes' frequencies among labels, each below `classes`, as if there were a tenth of a
 // label more of each: a class that was not met yet may still come. Logit adjustment [Menon21] adds them to
-// the logits. `labels`: a range of integers.
-inline std::vector<float> LogPriors(const auto& labels, std::size_t classes) {
+// the logits.
+inline std::vector<float> LogPriors(std::span<const std::uint8_t> labels, std::size_t classes) {
   constexpr double kUnmet = 0.1;
   std::vector<double> counts(classes, kUnmet);
   for (const std::size_t label : labels) counts[label] += 1;
