@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <compare>
 #include <cstddef>
 #include <iterator>
 #include <numeric>
@@ -102,10 +101,10 @@ std::vector<double> RaisedToProducts(const Square& product, const std::vector<Ow
     for (std::size_t l = 0; l < k; ++l) {
       const double cosine = product.at(k, l) / std::sqrt(own[k].lasting * own[l].lasting);
       if (cosine <= 1) continue;
-      const auto of_two = std::partial_order(own[k].steadiness, own[l].steadiness);
-      const double needed = of_two == 0 ? cosine : cosine * cosine;
-      if (of_two <= 0) factor[k] = std::max(factor[k], std::min(needed, MostRaised(own[k])));
-      if (of_two >= 0) factor[l] = std::max(factor[l], std::min(needed, MostRaised(own[l])));
+      const double steadier = own[k].steadiness - own[l].steadiness;
+      const double needed = steadier == 0 ? cosine : cosine * cosine;
+      if (steadier <= 0) factor[k] = std::max(factor[k], std::min(needed, MostRaised(own[k])));
+      if (steadier >= 0) factor[l] = std::max(factor[l], std::min(needed, MostRaised(own[l])));
     }
   }
   std::vector<double> raised;
