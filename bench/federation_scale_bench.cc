@@ -40,8 +40,9 @@ using nlohmann::json;
 // The aggregator admits 128 streams per connection: here, a Participate stream and one other call of each
 // node.
 constexpr std::size_t kNodesPerChannel = 60;
-// From the last event that matters to a reading of memory: freed buffers go back and queued notices leave.
-constexpr std::chrono::seconds kSettle{1};
+// From the last event that matters to a reading of memory: queued notices leave, and the aggregator, which looks
+// every two seconds whether it is quiet, gives freed buffers back.
+constexpr std::chrono::seconds kSettle{5};
 constexpr std::chrono::seconds kIdle{5};
 
 struct Plan {
@@ -83,8 +84,6 @@ class Measurement {
     fleet_.chunk = EncodedUpdate(plan_.elements);
     fleet_.last_round = plan_.rounds + 2;  // behind the unmeasured one and those that count
     StartRun();
-    HandleEventsFor(kSettle);
-    const std::int64_t without_nodes = aggregator_.ResidentBytes();
     Join();
     while (!fleet_.done() && SteadyClock::now() < end_) HandleEvent(end_);
     const bool complete = fleet_.done();
@@ -93,11 +92,7 @@ class Measurement {
     json row = {{"nodes", plan_.nodes}, {"elements", plan_.elements}};
     row.update(Joins());
     row.update(Rounds(end));
-    row["resident_bytes_per_node"] = nullptr;
-    if (fleet_.rounds.contains(2)) {
-      row["resident_bytes_per_node"] = PerNode(aggregator_.ResidentBytes() - without_nodes);
-    }
-    row["resident_bytes_without_nodes"] = without_nodes;
+    row["resident_bytes"] = aggregator_.ResidentBytes();
     row["peak_resident_bytes"] = aggregator_.PeakBytes();
     row["repeated_calls"] = fleet_.repeated;
     row["incomplete"] = !complete;
