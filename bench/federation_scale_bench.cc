@@ -40,8 +40,8 @@ using nlohmann::json;
 // The aggregator admits 128 streams per connection: here, a Participate stream and one other call of each
 // node.
 constexpr std::size_t kNodesPerChannel = 60;
-// From the last event that matters to a reading of memory: queued notices leave, and the aggregator, which looks
-// every two seconds whether it is quiet, gives freed buffers back.
+// From the last event that matters to a reading of memory: queued notices leave, and the aggregator, which
+// looks every two seconds whether it is quiet, gives freed buffers back.
 constexpr std::chrono::seconds kSettle{5};
 constexpr std::chrono::seconds kIdle{5};
 
