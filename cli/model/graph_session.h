@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "cli/command.h"
 #include "core/graph/session.h"
+#include "node/accelerator/float_layers.h"
 
 namespace tributary::cli {
 
@@ -23,6 +24,7 @@ struct GraphSessionArguments {
   graph::Arithmetic arithmetic = graph::Arithmetic::kIntegers;
   GraphAccelerator accelerator = GraphAccelerator::kCpu;
   std::uint32_t lanes = 16;
+  accelerator::FloatLayers float_layers = accelerator::FloatLayers::kProcessor;
   unsigned device = 0;
   bool strict = false;
 };

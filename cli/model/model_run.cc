@@ -30,6 +30,7 @@ constexpr const char* kModelRunExamples = R"(Examples:
   tributary model run encoder.onnx --dimension N=4 --input images=images.npy --out features
   tributary model run encoder.onnx --plan --accelerator tensor-model --lanes 32     shares, cycles
   tributary model run encoder.onnx --accelerator xrt --xclbin tensor.xclbin --input images=images.npy --out features
+  tributary model run encoder.onnx --plan --accelerator tensor-model --float-layers bfloat16    a graph that is not quantised
   tributary model run encoder.onnx --arithmetic floats --dimension N=4 --input images=images.npy --out features
   tributary model run --operations                                 what graphs may consist of
 

@@ -59,7 +59,11 @@ absl::Status Session::Plan() {
       return WithContext(Named(graph_.nodes[n].name, graph_.nodes[n].operation), status);
   }
   ReportNodes();
-  if (options_.arithmetic == Arithmetic::kIntegers) RETURN_IF_ERROR(TakeLayers());
+  if (options_.arithmetic == Arithmetic::kIntegers) {
+    RETURN_IF_ERROR(TakeLayers());
+    RETURN_IF_ERROR(TakeFloatLayers());
+    RETURN_IF_ERROR(CheckStrict());
+  }
   CountDelegated();
   return PlaceResults();
 }

@@ -131,6 +131,8 @@ class Session {
   void ReportNodes();
   // Puts layers in the place of nodes.
   absl::Status TakeLayers();
+  // Gives convolutions and products in floats to an accelerator that takes them.
+  absl::Status TakeFloatLayers();
   absl::Status CheckStrict() const;
   void CountDelegated();
   absl::Status PrepareSection(const FoundLayers& found, const Part& part, DividedSection divided, Step& step);
@@ -138,6 +140,7 @@ class Session {
   void ReportLayer(const FoundLayer& layer, const SectionTarget& target, const std::string& why_not,
                    std::uint64_t cycles);
   void DropConstants();
+  std::uint64_t MemoryLeft() const;
   absl::StatusOr<NodeContext> ContextOf(const Node& node, const Operation& operation) const;
   absl::Status CountProducts(const Step& step);
   // Computes a node whose inputs are known.

@@ -1,4 +1,4 @@
-// What of a session's plan concerns quantised layers: they take the place of nodes.
+// What of a session's plan concerns layers: they take the place of nodes.
 #include <fmt/format.h>
 
 #include <utility>
@@ -62,13 +62,50 @@ absl::Status Session::TakeLayers() {
     if (steps_[p].operation != nullptr) continue;
     RETURN_IF_ERROR(PrepareSection(found, partition.parts[p], std::move(divided[p]), steps_[p]));
   }
-  return CheckStrict();
+  return absl::OkStatus();
+}
+
+absl::Status Session::TakeFloatLayers() {
+  const SectionTarget* const accelerator = options_.accelerator;
+  if (accelerator == nullptr || accelerator->float_arithmetic().empty()) return absl::OkStatus();
+  for (Step& step : steps_) {
+    if (step.operation == nullptr || !MayBeFloatLayer(graph_.nodes[step.node].operation)) continue;
+    const std::size_t report_place = Place(report_of_[step.node]);
+    NodeReport& report = reports_[report_place];
+    absl::StatusOr<FloatLayer> layer = FloatLayerOf(step.context);
+    absl::StatusOr<std::unique_ptr<SectionRunner>> section =
+        layer.ok() ? accelerator->PrepareFloats(*std::move(layer), MemoryLeft()) : layer.status();
+    if (absl::IsResourceExhausted(section.status()) || absl::IsInvalidArgument(section.status())) {
+      report.why = std::string(section.status().message());
+      continue;
+    }
+    RETURN_IF_ERROR(section.status());
+    step.section = *std::move(section);
+    step.operation = nullptr;
+    step.reads.resize(1);
+    step.layers = {{report_place}};
+    section_bytes_ += step.section->memory_bytes();
+    const SectionCycles cycles = step.section->cycles();
+    accelerator_.transfers += cycles.transfers;
+    accelerator_.cycles += cycles.transfers + cycles.layers.at(0);
+    report.runs_on = accelerator->name();
+    report.arithmetic = accelerator->float_arithmetic();
+    report.layer = report.name;
+    report.why.clear();
+    report.cycles = cycles.layers[0];
+    DropConstants();
+  }
+  return absl::OkStatus();
+}
+
+std::uint64_t Session::MemoryLeft() const {
+  const std::uint64_t used = constant_bytes_ + section_bytes_;
+  return used < options_.memory_bytes ? options_.memory_bytes - used : 0;
 }
 
 absl::Status Session::PrepareSection(const FoundLayers& found, const Part& part, DividedSection divided,
                                      Step& step) {
-  const std::uint64_t used = constant_bytes_ + section_bytes_;
-  const std::uint64_t left = used < options_.memory_bytes ? options_.memory_bytes - used : 0;
+  const std::uint64_t left = MemoryLeft();
   const SectionTarget* target = &Processor();
   if (part.target == kOnAccelerator) {
     absl::StatusOr<std::unique_ptr<SectionRunner>> section =

@@ -81,4 +81,23 @@ absl::StatusOr<Window> WindowOf(const NodeContext& context, const Integers& size
   return window;
 }
 
+void MakePlane(Window& window) {
+  if (window.rank() != 1) return;
+  for (auto* const numbers :
+       {&window.size, &window.stride, &window.dilation, &window.input, &window.output}) {
+    numbers->insert(numbers->begin(), 1);
+  }
+  for (auto* const numbers : {&window.before, &window.after}) numbers->insert(numbers->begin(), 0);
+}
+
+Window OnePixel() {
+  return {.size = {1, 1},
+          .stride = {1, 1},
+          .dilation = {1, 1},
+          .before = {0, 0},
+          .after = {0, 0},
+          .input = {1, 1},
+          .output = {1, 1}};
+}
+
 }  // namespace tributary::graph

@@ -28,6 +28,11 @@ struct Window {
 absl::StatusOr<Window> WindowOf(const NodeContext& context, const std::vector<std::int64_t>& size,
                                 bool ceiling = false);
 
+// A window over one dimension becomes one over two.
+void MakePlane(Window& window);
+// That of a product with a matrix: an image of one pixel.
+Window OnePixel();
+
 // Calls visit(window, tap, pixel) for each tap that lies within the image; windows, taps and pixels are
 // counted row-major.
 void ForEachTap(const Window& window, const auto& visit) {

@@ -47,10 +47,12 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::Grap
     return absl::InvalidArgumentError(
         "compute_units: a graph computes one subject after another, on one unit");
   }
-  RETURN_IF_ERROR(CheckXrt({kXrtTensorKernel, kXrtTensorBfloatKernel}, *config.xrt));
+  const FloatLayers floats = config.xrt->float_layers;
+  const auto kernels = GraphTensorKernels(floats);
+  RETURN_IF_ERROR(CheckXrt({kernels.begin(), kernels.end()}, *config.xrt));
   if (config.xrt->fall_back_to_cpu) return absl::OkStatus();
   // The golden model takes what the unit takes.
-  const TensorModelTarget unit{fpga::TensorUnitSize()};
+  const TensorModelTarget unit({.bfloat16 = floats == FloatLayers::kBfloat16}, floats);
   ASSIGN_OR_RETURN(const auto session, graph::OpenSession(model, &unit));
   return WithContext("accelerator", CheckDelegated(*session));
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/beacon_accelerator.h"
 #include "node/accelerator/encoder_board.h"
+#include "node/accelerator/float_layers.h"
 
 namespace tributary::accelerator {
 
@@ -32,6 +34,7 @@ struct XrtOptions {
   std::size_t frames_per_run = 8;  // at least 1; subjects per start of a kernel: a batch is cut into such
                                    // runs, which overlap
   bool fall_back_to_cpu = false;   // on a failing board
+  FloatLayers float_layers = FloatLayers::kProcessor;  // of a graph
   std::chrono::milliseconds run_timeout{2000};
   std::chrono::milliseconds load_timeout{10000};  // of the run that loads the parameters: 35,000 words
   std::chrono::milliseconds abort_timeout{2000};  // for a driver to end an aborted run
@@ -111,6 +114,11 @@ inline constexpr std::string_view kXrtTensorKernel = "tensor_kernel";
 inline constexpr std::string_view kXrtTensorBfloatKernel = "tensor_kernel_bfloat";  // int8, too
 // In the order in which they are taken.
 inline constexpr std::array kInferenceTensorKernels = {kXrtTensorKernel, kXrtTensorBfloatKernel};
+// Those that a graph may have, in the same order.
+constexpr std::span<const std::string_view> GraphTensorKernels(FloatLayers floats) {
+  const std::span<const std::string_view> kernels = kInferenceTensorKernels;
+  return floats == FloatLayers::kBfloat16 ? kernels.subspan(1) : kernels;
+}
 inline constexpr std::array kTrainingTensorKernels = {kXrtTensorBfloatKernel, kXrtTensorKernel};
 inline constexpr std::string_view kXrtViewsKernel = "augment_convolve_kernel";
 // Modulations: fpga::kModulationKernels.
@@ -141,7 +149,8 @@ CreatedBeacon CreateXrtBeacon(const nn::BeaconNetwork& network, std::size_t max_
 // The same for the fusion of a board's panels (FusionAccelerator).
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options);
 
-// A graph whose quantised layers the board's tensor unit computes; the processor computes the others. With
+// A graph whose quantised layers, and with XrtOptions::float_layers others, the board's tensor unit computes;
+// the processor computes the rest. With
 // fallback the processor computes all of it: each result of a layer is within one step of the unit's. Errors:
 // FailedPrecondition for a graph without a layer for the unit, which the processor computes with fallback;
 // those of XrtUnits::Open and Add. Infer: those of XrtUnits::Run.

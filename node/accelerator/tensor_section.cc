@@ -6,6 +6,7 @@
 
 #include "core/status/macros.h"
 #include "fpga/model/tensor_layout.h"
+#include "node/accelerator/tensor_floats.h"
 #include "node/accelerator/tensor_support.h"
 
 namespace tributary::accelerator {
@@ -51,6 +52,11 @@ absl::Status TensorSection::Run(std::span<const graph::View> inputs, std::span<c
 std::string TensorTarget::WhyNot(const graph::QuantisedLayer& layer, const graph::QuantisedTensor& input,
                                  const graph::QuantisedTensor& output) const {
   return WhyNotOnTensorUnit(layer, input, output, size_);
+}
+
+absl::StatusOr<std::unique_ptr<graph::SectionRunner>> TensorTarget::PrepareFloats(
+    graph::FloatLayer layer, std::uint64_t memory_bytes) const {
+  return TensorFloatLayer::Create(layer, floats_, *this, memory_bytes);
 }
 
 absl::Status TensorSection::Reload(const graph::QuantisedSection& section) {

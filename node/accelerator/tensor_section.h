@@ -1,4 +1,4 @@
-// Sections of quantised layers as programs of the tensor unit, whatever executes them.
+// Layers of a graph as programs of the tensor unit, whatever executes them.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/graph/quantised/section_runner.h"
 #include "fpga/model/tensor_program.h"
 #include "node/accelerator/accelerator.h"
+#include "node/accelerator/float_layers.h"
 #include "node/accelerator/tensor_compiler.h"
 #include "node/accelerator/tensor_job.h"
 
@@ -58,7 +60,12 @@ class TensorTarget : public graph::SectionTarget {
                                                                 std::uint64_t memory_bytes) const final {
     return PrepareTensors(section, memory_bytes);
   }
-  // The same, for who changes its weights.
+  std::string_view float_arithmetic() const final {
+    return floats_ == FloatLayers::kProcessor ? std::string_view() : NameOf(floats_);
+  }
+  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> PrepareFloats(graph::FloatLayer layer,
+                                                                      std::uint64_t memory_bytes) const final;
+  // The same as Prepare, for who changes its weights.
   absl::StatusOr<std::unique_ptr<TensorSection>> PrepareTensors(const graph::QuantisedSection& section,
                                                                 std::uint64_t memory_bytes) const;
 
@@ -80,12 +87,15 @@ class TensorTarget : public graph::SectionTarget {
   struct Memory {
     std::uint64_t own_bytes = 0, copies = 1;
   };
-  TensorTarget(const fpga::TensorUnitSize& size, const Memory& memory) : size_(size), memory_(memory) {}
+  // `floats`: a precision that the unit has.
+  TensorTarget(const fpga::TensorUnitSize& size, const Memory& memory, FloatLayers floats)
+      : size_(size), memory_(memory), floats_(floats) {}
 
  private:
   std::uint64_t BytesPerWord() const { return 8 * memory_.copies; }
   const fpga::TensorUnitSize size_;
   const Memory memory_;
+  const FloatLayers floats_;
 };
 
 }  // namespace tributary::accelerator

@@ -1,4 +1,4 @@
-// The tensor unit's golden model as a target of quantised layers.
+// The tensor unit's golden model as a target of layers.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace tributary::accelerator {
 // unit, without its speed.
 class TensorModelTarget : public TensorTarget {
  public:
-  explicit TensorModelTarget(const fpga::TensorUnitSize& size)
-      : TensorTarget(size, {.own_bytes = std::uint64_t{size.activations} * size.lanes}) {}
+  explicit TensorModelTarget(const fpga::TensorUnitSize& size, FloatLayers floats = FloatLayers::kProcessor)
+      : TensorTarget(size, {.own_bytes = std::uint64_t{size.activations} * size.lanes}, floats) {}
 
   std::string_view name() const override { return "tensor unit (model)"; }
 

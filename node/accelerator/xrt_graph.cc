@@ -41,13 +41,13 @@ class XrtGraph final : public Accelerator {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenXrtTensorUnit(const XrtOptions& options) {
-  return XrtTensorTarget::Open(kInferenceTensorKernels, options);
+  return XrtTensorTarget::Open(GraphTensorKernels(options.float_layers), options);
 }
 
 Created CreateXrtGraph(const graph::GraphModel& model, std::size_t max_batch, const XrtOptions& options) {
   bool nothing = false;
   const auto create_board = [&]() -> Created {
-    ASSIGN_OR_RETURN(auto unit, XrtTensorTarget::Open(kInferenceTensorKernels, options));
+    ASSIGN_OR_RETURN(auto unit, XrtTensorTarget::Open(GraphTensorKernels(options.float_layers), options));
     ASSIGN_OR_RETURN(auto session, graph::OpenSession(model, unit.get()));
     const absl::Status delegated = CheckDelegated(*session);
     nothing = !delegated.ok();

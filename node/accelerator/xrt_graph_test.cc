@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/graph/graph_model.h"
+#include "core/graph/onnx_fixture.h"
 #include "core/graph/quantised/qdq_fixture.h"
 #include "core/graph/session.h"
 #include "fpga/device/xclbin/xclbin_writer.h"
@@ -268,6 +270,56 @@ TEST_F(XrtGraphTest, AGraphWithNothingForTheUnitIsRefusedUnlessTheProcessorMayCo
   const auto cpu = CreateAccelerator(config, model);
   ASSERT_TRUE(cpu.ok()) << cpu.status();
   EXPECT_EQ((*cpu)->description(), "cpu (ONNX)");
+}
+
+// Floats [1, 3, 5, 5] to three logits, not quantised.
+std::string FloatClassifier() {
+  graph::testing::ModelText model;
+  model.Input("images", {1, 3, kImageSide, kImageSide});
+  model.Floats("w", {6, 3, 3, 3}, RandomImages(21, 162)).Floats("v", {3, 6}, RandomImages(22, 18));
+  model.Node("Conv", {"images", "w"}, "a").With("pads", {1, 1, 1, 1});
+  model.Node("Relu", {"a"}, "b").Node("GlobalAveragePool", {"b"}, "c").Node("Flatten", {"c"}, "d");
+  model.Node("Gemm", {"d", "v"}, "y", {{"transB", 1}}).Output("y");
+  return model.Bytes();
+}
+
+TEST_F(XrtGraphTest, LayersInFloatsHaveTheBitsOfTheGoldenModel) {
+  WriteXclbinOf("tensor_kernel_bfloat", 1);
+  options_.float_layers = FloatLayers::kBfloat16;
+  const graph::GraphModel model = ModelOf(FloatClassifier());
+  const AcceleratorConfig config{.max_batch = kGraphBatch, .xrt = options_};
+  const auto board = CreateAccelerator(config, model);
+  ASSERT_TRUE(board.ok()) << board.status();
+  EXPECT_THAT((*board)->description(),
+              HasSubstr("2 of 5 nodes and 100.0 % of the multiply-accumulates on the tensor unit"));
+  std::vector<float> logits(kGraphBatch * model.outputs);
+  const std::vector<float> images = RandomImages(7, kGraphBatch * model.inputs);
+  ASSERT_TRUE((*board)->Infer(images, kGraphBatch, logits).ok());
+  EXPECT_GT((*board)->counters().cycles, 0u);
+
+  const TensorModelTarget unit({.bfloat16 = true}, FloatLayers::kBfloat16);
+  const auto golden = SessionOn(model.file, unit), processor = SessionOn(model.file, golden_);
+  for (std::size_t i = 0; i < kGraphBatch; ++i) {
+    graph::Array image(golden->inputs()[0].spec);
+    std::ranges::copy(std::span(images).subspan(i * model.inputs, model.inputs), image.As<float>().begin());
+    const graph::View views[] = {image.view()};
+    ASSERT_TRUE(golden->Run(views).ok() && processor->Run(views).ok());
+    const auto expected = golden->output(0).As<const float>(),
+               floats = processor->output(0).As<const float>();
+    for (std::size_t c = 0; c < model.outputs; ++c) {
+      EXPECT_EQ(logits[i * model.outputs + c], expected[c]);
+      EXPECT_NE(expected[c], floats[c]) << "rounded";
+      EXPECT_NEAR(expected[c], floats[c], 0.02 * std::abs(floats[c]) + 0.5);
+    }
+  }
+}
+
+TEST_F(XrtGraphTest, AnXclbinWithoutBfloat16IsRefusedForLayersInFloats) {
+  options_.float_layers = FloatLayers::kBfloat16;
+  const absl::Status status =
+      CheckAccelerator({.max_batch = kGraphBatch, .xrt = options_}, ModelOf(FloatClassifier()));
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no compute unit of tensor_kernel_bfloat"));
 }
 
 TEST_F(XrtGraphTest, ChecksKernelAndUnitsBeforeTheStart) {

@@ -70,12 +70,12 @@ absl::StatusOr<std::unique_ptr<XrtTensorTarget>> XrtTensorTarget::Open(
                                                .explain = ExplainTensorReport},
                                               options));
   return std::unique_ptr<XrtTensorTarget>(
-      new XrtTensorTarget(std::move(units), kernel == kXrtTensorBfloatKernel));
+      new XrtTensorTarget(std::move(units), kernel == kXrtTensorBfloatKernel, options.float_layers));
 }
 
 // At most two copies for each unit: the buffers of both slots; its program, and the one to load again from.
-XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16)
-    : TensorTarget(KernelSize(bfloat16), {.copies = 2 * units->count()}), units_(std::move(units)) {}
+XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16, FloatLayers floats)
+    : TensorTarget(KernelSize(bfloat16), {.copies = 2 * units->count()}, floats), units_(std::move(units)) {}
 
 absl::StatusOr<std::unique_ptr<TensorJob>> XrtTensorTarget::MakeJob(std::vector<std::uint64_t> program,
                                                                     const fpga::TensorBuffers& buffers,

@@ -1,4 +1,4 @@
-// The tensor unit of a board as a target of quantised layers.
+// The tensor unit of a board as a target of layers.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace tributary::accelerator {
 // counters().
 class XrtTensorTarget final : public TensorTarget {
  public:
-  // Units of the first of these kernels that the xclbin has. Errors: those of XrtUnits::Open.
+  // Units of the first of these kernels that the xclbin has, which have what options.float_layers asks for.
+  // Errors: those of XrtUnits::Open.
   static absl::StatusOr<std::unique_ptr<XrtTensorTarget>> Open(std::span<const std::string_view> kernels,
                                                                const XrtOptions& options);
 
@@ -35,7 +36,7 @@ class XrtTensorTarget final : public TensorTarget {
                                                      std::size_t runs) const override;
 
  private:
-  XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16);
+  XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16, FloatLayers floats);
 
   const std::unique_ptr<XrtUnits> units_;
 };

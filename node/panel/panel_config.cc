@@ -205,6 +205,18 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
   return ReadRoom(source, panel, slot, config);
 }
 
+void ReadFloatLayers(const config::ConfigSection& section, WorkloadKind workload,
+                     accelerator::AcceleratorConfig& accelerator) {
+  if (workload == WorkloadKind::kNetwork && accelerator.xrt.has_value()) {
+    section.Choose(
+        "float_layers", accelerator.xrt->float_layers, {"processor", "bfloat16"},
+        "with xrt, who computes the convolutions and products of a network that are not quantised; "
+        "bfloat16: the board, which then needs the kernel tensor_kernel_bfloat");
+  } else if (section.Has("float_layers")) {
+    section.Fault("float_layers", "is for the workload network on a board");
+  }
+}
+
 graph::OutputMeaning ReadOutputs(const config::ConfigSection& panel, WorkloadKind workload) {
   graph::OutputMeaning meaning;
   if (workload != WorkloadKind::kNetwork) {
@@ -264,6 +276,7 @@ PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength
   section.ReadFile("model", panel.model, config::Required("a file"));
   panel.accelerator = ReadAccelerator(section);
   panel.accelerator.format = ReadFormat(section, panel.workload);
+  ReadFloatLayers(section, panel.workload, panel.accelerator);
   panel.outputs = ReadOutputs(section, panel.workload);
   if (panel.workload == WorkloadKind::kModulation) {
     for (const char* key : {"orientation_deg", "x_m", "y_m"}) {

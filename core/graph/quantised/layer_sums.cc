@@ -15,16 +15,6 @@ constexpr std::size_t kWeights = 3, kBias = 8;
 
 absl::Status NoLayer(absl::string_view reason) { return absl::InvalidArgumentError(reason); }
 
-// A window over one dimension as one over two.
-void MakePlane(Window& window) {
-  if (window.rank() != 1) return;
-  for (auto* const numbers :
-       {&window.size, &window.stride, &window.dilation, &window.input, &window.output}) {
-    numbers->insert(numbers->begin(), 1);
-  }
-  for (auto* const numbers : {&window.before, &window.after}) numbers->insert(numbers->begin(), 0);
-}
-
 void SetUnits(const IntegerWeights& weights, const QuantisedTensor& input, SumsFound& sums) {
   const double scale = input.quantisation.scale;
   for (const double weight_scale : weights.scales) sums.reals.units.push_back(scale * weight_scale);
@@ -51,13 +41,7 @@ void SumsReader::SetMatrix(const IntegerWeights& weights, bool turned, const Qua
   const std::size_t inputs = Size(weights.shape[turned ? 1 : 0]),
                     outputs = Size(weights.shape[turned ? 0 : 1]);
   sums.layer.kind = LayerKind::kConvolution;
-  sums.layer.window = {.size = {1, 1},
-                       .stride = {1, 1},
-                       .dilation = {1, 1},
-                       .before = {0, 0},
-                       .after = {0, 0},
-                       .input = {1, 1},
-                       .output = {1, 1}};
+  sums.layer.window = OnePixel();
   sums.layer.weights.resize(weights.values.size());
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t i = 0; i < inputs; ++i) {

@@ -1,4 +1,4 @@
-// Who computes the quantised layers of a graph: the processor, or an accelerator beside it.
+// Who computes the layers of a graph: the processor, or an accelerator beside it.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/graph/array.h"
+#include "core/graph/float_layer.h"
 #include "core/graph/quantised/quantised_layer.h"
 
 namespace tributary::graph {
@@ -39,7 +40,7 @@ class SectionRunner {
   virtual std::uint64_t counted_cycles() const { return 0; }
 };
 
-// Outlives the sections that it prepared.
+// Outlives the sections that it prepared. It takes quantised layers, and some take layers in floats, too.
 class SectionTarget {
  public:
   virtual ~SectionTarget() = default;
@@ -54,6 +55,14 @@ class SectionTarget {
   // other error is a failure of the target.
   virtual absl::StatusOr<std::unique_ptr<SectionRunner>> Prepare(QuantisedSection section,
                                                                  std::uint64_t memory_bytes) const = 0;
+
+  // How it computes layers in floats, "bfloat16" or "float32"; empty: it takes none.
+  virtual std::string_view float_arithmetic() const { return {}; }
+  // A section of one such layer, which reads and writes arrays of float32. Errors: as Prepare.
+  virtual absl::StatusOr<std::unique_ptr<SectionRunner>> PrepareFloats(FloatLayer /*layer*/,
+                                                                       std::uint64_t /*memory_bytes*/) const {
+    return absl::InvalidArgumentError("it computes quantised layers only");
+  }
 };
 
 // Computes every layer that FindQuantisedLayers finds.

@@ -1,0 +1,51 @@
+// A convolution in floats as a program of the tensor unit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/graph/float_layer.h"
+#include "core/graph/quantised/section_runner.h"
+#include "node/accelerator/float_layers.h"
+#include "node/accelerator/tensor_section.h"
+
+namespace tributary::accelerator {
+
+// One run for each image: the image goes in, the results come back as float32.
+class TensorFloatLayer final : public graph::SectionRunner {
+ public:
+  // Why the unit cannot; empty: it can. The precision is one that it has.
+  static std::string WhyNot(const graph::FloatLayer& layer, FloatLayers precision,
+                            const fpga::TensorUnitSize& unit);
+
+  // Errors: InvalidArgument with WhyNot's reason; ResourceExhausted, before anything is allocated, for more
+  // than `memory_bytes`; those of TensorTarget::MakeJob.
+  static absl::StatusOr<std::unique_ptr<TensorFloatLayer>> Create(const graph::FloatLayer& layer,
+                                                                  FloatLayers precision,
+                                                                  const TensorTarget& target,
+                                                                  std::uint64_t memory_bytes);
+
+  // Errors: those of TensorJob::Run.
+  absl::Status Run(std::span<const graph::View> inputs, std::span<const graph::View> outputs) override;
+
+  std::uint64_t memory_bytes() const override { return memory_bytes_; }
+  graph::SectionCycles cycles() const override { return cycles_; }
+  std::uint64_t counted_cycles() const override { return counted_cycles_; }
+
+ private:
+  TensorFloatLayer(const graph::FloatLayer& layer, const fpga::TensorUnitSize& unit);
+
+  const fpga::TensorUnitSize unit_;
+  const std::size_t images_, inputs_, outputs_;  // channels
+  const std::size_t input_pixels_, output_pixels_;
+  std::unique_ptr<TensorJob> job_;
+  graph::SectionCycles cycles_;
+  std::uint64_t memory_bytes_ = 0;
+  std::uint64_t counted_cycles_ = 0;
+};
+
+}  // namespace tributary::accelerator
