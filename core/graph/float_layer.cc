@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <span>
 
 #include "core/status/macros.h"
@@ -53,13 +55,15 @@ absl::StatusOr<FloatLayer> ProductLayer(const NodeContext& context) {
   ASSIGN_OR_RETURN(const float beta, context.attributes().Real("beta", 1));
   const Shape& left = context.inputs[kFloatImage]->shape;
   const Shape& right = context.inputs[kFloatWeights]->shape;
-  if (left.size() != 2 || right.size() != 2)
-    return absl::InvalidArgumentError("it is no product of two matrices");
+  if (left.size() < 2 || right.size() != 2) return absl::InvalidArgumentError("it is no product of matrices");
   if (left_turned != 0) return absl::InvalidArgumentError("A is transposed");
   ASSIGN_OR_RETURN(const std::span<const float> weights, ConstantFloats(context, kFloatWeights));
   const bool turned = right_turned != 0;
   FloatLayer layer{
-      .images = left[0], .inputs = left[1], .outputs = right[turned ? 0 : 1], .window = OnePixel()};
+      .images = std::accumulate(left.begin(), left.end() - 1, std::int64_t{1}, std::multiplies<>()),
+      .inputs = left.back(),
+      .outputs = right[turned ? 0 : 1],
+      .window = OnePixel()};
   layer.weights.resize(weights.size());
   const std::size_t inputs = Size(layer.inputs), outputs = Size(layer.outputs);
   for (std::size_t o = 0; o < outputs; ++o) {

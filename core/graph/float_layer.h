@@ -23,8 +23,8 @@ struct FloatLayer {
 // Whether the operation can be one.
 bool MayBeFloatLayer(const std::string& operation);
 
-// Conv; Gemm and MatMul as convolutions of images of one pixel, the rows of their left operand. Errors:
-// InvalidArgument says why the node is none: operands that are not constant, groups, stacks of matrices.
+// Conv; Gemm and MatMul with a constant matrix as convolutions of images of one pixel, the rows of their left
+// operand. Errors: InvalidArgument says why the node is none.
 absl::StatusOr<FloatLayer> FloatLayerOf(const NodeContext& context);
 
 }  // namespace tributary::graph

@@ -121,19 +121,26 @@ std::string WhyNoFloatWindow(const Window& window, const fpga::TensorUnitSize& u
   return "";
 }
 
-// An image of an array in ONNX's order.
-std::span<float> FloatImageOf(const graph::View& view, std::size_t image, std::size_t elements) {
-  return view.As<float>().subspan(image * elements, elements);
+std::int64_t MostChannels(const fpga::TensorUnitSize& unit) {
+  return std::int64_t{fpga::kTensorMaxBlocks} * unit.half_lanes();
 }
 
-}  // namespace
+// A product with more inputs than the unit has channels becomes a convolution over a row of pixels, whose
+// window is the row: the elements of both operands stay in their places.
+void SpreadOverRow(FloatLayer& layer, std::int64_t most_channels) {
+  if (layer.window.pixels() != 1 || layer.window.taps() != 1 || layer.inputs <= most_channels) return;
+  std::int64_t pixels = (layer.inputs + most_channels - 1) / most_channels;
+  while (pixels <= fpga::kTensorMaxKernel && layer.inputs % pixels != 0) ++pixels;
+  if (pixels > fpga::kTensorMaxKernel) return;
+  layer.inputs /= pixels;
+  layer.window.size[1] = layer.window.input[1] = pixels;
+}
 
-std::string TensorFloatLayer::WhyNot(const FloatLayer& layer, FloatLayers /*precision*/,
-                                     const fpga::TensorUnitSize& unit) {
+std::string WhyNotInFloats(const FloatLayer& layer, const fpga::TensorUnitSize& unit) {
   if (std::min({layer.images, layer.inputs, layer.outputs, layer.window.windows()}) == 0)
     return "it has no element";
   if (std::string why = WhyNoFloatWindow(layer.window, unit); !why.empty()) return why;
-  const std::int64_t most = std::int64_t{fpga::kTensorMaxBlocks} * unit.half_lanes();
+  const std::int64_t most = MostChannels(unit);
   if (std::max(layer.inputs, layer.outputs) > most) {
     return fmt::format("{} channels; at most {}", std::max(layer.inputs, layer.outputs), most);
   }
@@ -144,6 +151,13 @@ std::string TensorFloatLayer::WhyNot(const FloatLayer& layer, FloatLayers /*prec
                      unit.activations);
 }
 
+// An image of an array in ONNX's order.
+std::span<float> FloatImageOf(const graph::View& view, std::size_t image, std::size_t elements) {
+  return view.As<float>().subspan(image * elements, elements);
+}
+
+}  // namespace
+
 TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, const fpga::TensorUnitSize& unit)
     : unit_(unit),
       images_(static_cast<std::size_t>(layer.images)),
@@ -152,12 +166,13 @@ TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, const fpga::TensorUn
       input_pixels_(static_cast<std::size_t>(layer.window.pixels())),
       output_pixels_(static_cast<std::size_t>(layer.window.windows())) {}
 
-absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(const FloatLayer& layer,
+absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(FloatLayer layer,
                                                                            FloatLayers precision,
                                                                            const TensorTarget& target,
                                                                            std::uint64_t memory_bytes) {
   const fpga::TensorUnitSize& unit = target.size();
-  if (const std::string why = WhyNot(layer, precision, unit); !why.empty())
+  SpreadOverRow(layer, MostChannels(unit));
+  if (const std::string why = WhyNotInFloats(layer, unit); !why.empty())
     return absl::InvalidArgumentError(why);
   const FloatLayout layout(layer, unit);
   const fpga::TensorBuffers buffers = layout.Buffers(layer, unit);

@@ -18,13 +18,10 @@ namespace tributary::accelerator {
 // One run for each image: the image goes in, the results come back as float32.
 class TensorFloatLayer final : public graph::SectionRunner {
  public:
-  // Why the unit cannot; empty: it can. The precision is one that it has.
-  static std::string WhyNot(const graph::FloatLayer& layer, FloatLayers precision,
-                            const fpga::TensorUnitSize& unit);
-
-  // Errors: InvalidArgument with WhyNot's reason; ResourceExhausted, before anything is allocated, for more
-  // than `memory_bytes`; those of TensorTarget::MakeJob.
-  static absl::StatusOr<std::unique_ptr<TensorFloatLayer>> Create(const graph::FloatLayer& layer,
+  // `precision` is one that the unit has. Errors: InvalidArgument says why the unit cannot;
+  // ResourceExhausted, before anything is allocated, for more than `memory_bytes`; those of
+  // TensorTarget::MakeJob.
+  static absl::StatusOr<std::unique_ptr<TensorFloatLayer>> Create(graph::FloatLayer layer,
                                                                   FloatLayers precision,
                                                                   const TensorTarget& target,
                                                                   std::uint64_t memory_bytes);

@@ -129,6 +129,13 @@ TEST_F(TensorFloatLayerTest, ProductsAreConvolutionsOfOnePixel) {
   ModelText matmul;
   matmul.Input("x", {2, 33}).Floats("w", {33, 5}, Values(165)).Node("MatMul", {"x", "w"}, "y").Output("y");
   ExpectLikeTheProcessor(matmul, 0);
+  ModelText rows;
+  rows.Input("x", {2, 3, 6}).Floats("w", {6, 5}, Values(30)).Node("MatMul", {"x", "w"}, "y").Output("y");
+  ExpectLikeTheProcessor(rows, 0);
+  // More inputs than the 1,024 channels of the unit: 5 pixels of 307.
+  ModelText wide;
+  wide.Input("x", {2, 1535}).Floats("w", {1535, 3}, Values(4605)).Node("MatMul", {"x", "w"}, "y").Output("y");
+  ExpectLikeTheProcessor(wide, 0);
 }
 
 TEST_F(TensorFloatLayerTest, OperandsAreRoundedToEightBits) {
@@ -163,7 +170,7 @@ TEST_F(TensorFloatLayerTest, ThePlanSaysWhatRunsThereAndWhyOthersDoNot) {
             "a row of its result has more pixels than the unit accumulators");
   EXPECT_EQ(why(Convolution({1, 4, 32, 32}, {1, 4, 1, 1})),
             "an image and its result have 3072 vectors; the activation memory 1024");
-  EXPECT_EQ(why(Convolution({1, 1025, 1, 1}, {1, 1025, 1, 1})), "1025 channels; at most 1024");
+  EXPECT_EQ(why(Convolution({1, 1031, 1, 1}, {1, 1031, 1, 1})), "1031 channels; at most 1024");
   ModelText two;
   two.Input("x", {2, 3}).Input("w", {3, 2}).Node("MatMul", {"x", "w"}, "y");
   EXPECT_EQ(why(two.Output("y")), "the weights are not constant");
@@ -174,9 +181,9 @@ TEST_F(TensorFloatLayerTest, ThePlanSaysWhatRunsThereAndWhyOthersDoNot) {
   of_elements.Input("x", {2, 3}).Floats("w", {3, 2}, Values(6)).Floats("c", {2, 2}, Values(4));
   EXPECT_EQ(why(of_elements.Node("Gemm", {"x", "w", "c"}, "y").Output("y")),
             "the bias is not one of channels");
-  ModelText stack;
-  stack.Input("x", {2, 2, 3}).Floats("w", {3, 2}, Values(6)).Node("MatMul", {"x", "w"}, "y");
-  EXPECT_EQ(why(stack.Output("y")), "it is no product of two matrices");
+  ModelText row;
+  row.Input("x", {3}).Floats("w", {3, 2}, Values(6)).Node("MatMul", {"x", "w"}, "y");
+  EXPECT_EQ(why(row.Output("y")), "it is no product of matrices");
   ModelText volume = Convolution({1, 1, 3, 3, 3}, {1, 1, 2, 2, 2});
   EXPECT_EQ(why(volume), "the window has three dimensions");
   EXPECT_EQ(why(Convolution({0, 1, 3, 3}, {1, 1, 2, 2})), "it has no element");

@@ -207,13 +207,20 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
 
 void ReadFloatLayers(const config::ConfigSection& section, WorkloadKind workload,
                      accelerator::AcceleratorConfig& accelerator) {
-  if (workload == WorkloadKind::kNetwork && accelerator.xrt.has_value()) {
-    section.Choose(
-        "float_layers", accelerator.xrt->float_layers, {"processor", "bfloat16"},
-        "with xrt, who computes the convolutions and products of a network that are not quantised; "
-        "bfloat16: the board, which then needs the kernel tensor_kernel_bfloat");
-  } else if (section.Has("float_layers")) {
-    section.Fault("float_layers", "is for the workload network on a board");
+  constexpr const char* kKey = "float_layers";
+  if (workload != WorkloadKind::kNetwork) {
+    if (section.Has(kKey)) section.Fault(kKey, "is for the workload network");
+    return;
+  }
+  accelerator::FloatLayers layers = accelerator::FloatLayers::kProcessor;
+  section.Choose(
+      kKey, layers, {"processor", "bfloat16"},
+      "with xrt: what computes convolutions and products that are not quantised; bfloat16: the board, "
+      "which then needs the kernel tensor_kernel_bfloat");
+  if (accelerator.xrt.has_value()) {
+    accelerator.xrt->float_layers = layers;
+  } else if (layers != accelerator::FloatLayers::kProcessor) {
+    section.Fault(kKey, "is for accelerator = \"xrt\", which is not given");
   }
 }
 

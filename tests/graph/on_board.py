@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Quantised networks on the tensor unit of the software device, through XRT: the bits of the golden model.
+"""Networks on the tensor unit of the software device, through XRT: the bits of the golden model.
 
 usage: on_board.py TRIBUTARY TRIBUTARY-XCLBIN XRT-FOLDER
 Exit status: 0 all is well, 1 faults (one line each), 77 without python3-onnx.
@@ -66,6 +66,30 @@ def check_network(name, floats, images, folder, board):
     return unit, quantised, given
 
 
+def check_floats(name, floats, images, folder):
+    """The same of a network that is not quantised, in bfloat16 and beside the processor in float32."""
+    xclbin, source, image = folder / "bfloat.xclbin", folder / f"{name}.onnx", folder / f"{name}.npy"
+    subprocess.run([tributary_xclbin, "--output", xclbin, "--kernel", "tensor_kernel_bfloat"], check=True, capture_output=True)
+    source.write_bytes(floats.SerializeToString())
+    np.save(image, images)
+
+    def logits(folder_name, *accelerator):
+        done = said("run", source, *accelerator, "--input", f"image={image}", "--out", folder / folder_name)
+        return done.get("accelerator"), np.load(folder / folder_name / "logits.npy")
+
+    unit, on_board = logits("floats_unit", "--accelerator", "xrt", "--xclbin", xclbin, "--float-layers", "bfloat16")
+    golden, by_model = logits("floats_golden", "--accelerator", "tensor-model", "--float-layers", "bfloat16")
+    _, exact = logits("floats_processor")
+    expect(on_board.tobytes() == by_model.tobytes(), f"{name} in floats: other bits")
+    error = np.linalg.norm(on_board - exact) / np.linalg.norm(exact)
+    expect(0 < error < 0.02, f"{name} in bfloat16: a relative error of {error}")
+    expect(unit["share_of_multiply_accumulates"] > 0.99, f"{name} in floats: too little on the unit")
+    expect(unit["cycles"] == golden["cycles"], f"{name} in floats: another plan")
+    expect(abs(unit["counted_cycles"] / unit["cycles"] - 1) < 0.01, f"{name}: {unit['counted_cycles']} cycles counted, {unit['cycles']} planned")
+    print(f"{name} in bfloat16: {unit['counted_cycles']} cycles counted, a relative error of {error:.1e}")
+    refused("is for an --accelerator other than cpu", "run", source, "--float-layers", "bfloat16", "--plan")
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -80,6 +104,8 @@ def main():
         refused("does not run on the tensor unit", "run", folder / "resnet20.onnx", *board, "--plan", "--strict")
         refused("go together", "run", quantised, "--plan", "--accelerator", "xrt")
         refused("--lanes", "run", quantised, *board, "--plan", "--lanes", 8)
+        refused("no compute unit of tensor_kernel_bfloat", "run", quantised, *board, "--plan", "--float-layers", "bfloat16")
+        check_floats("digits", networks.digits(), networks.images(1, 5, 1, 28), folder)
     for fault in faults:
         print(f"fault: {fault}")
     print("on the board: bit for bit" if not faults else f"{len(faults)} faults")
