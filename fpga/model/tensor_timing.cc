@@ -64,7 +64,7 @@ std::uint64_t DenseCycles(const TensorCommand& c, std::uint64_t n, std::uint64_t
 // The same in bfloat16. With 8 lanes the loader waits for the sums of the tile before.
 std::uint64_t BfloatTilePeriod(std::uint64_t n) { return n * n / 16 + (n == 8 ? 5 : n == 16 ? 2 : 1); }
 
-// From an address to the accumulator's new value: see tensor_bfloat_matrix.sv and tensor_bfloat_add.sv.
+// From an address to the accumulator's new value: see tensor_bfloat_matrix.sv and tensor_float_add.sv.
 std::uint64_t BfloatLatency(std::uint64_t n) { return kRead + 5 + (n == 8 ? 1 : 2) + n / 2 + 7; }
 constexpr std::uint64_t kBfloatResult = 4;  // from there to the activation memory
 

@@ -26,28 +26,28 @@ module tensor_accumulator #(
   output logic [32*LANES-1:0] sums_o,
 
   // The sums of the lower half of the lanes, stored and read instead.
-  input  logic                bfloat_i,
-  input  logic [PW-1:0]       bfloat_read_pixel_i,
-  output logic [16*LANES-1:0] bfloat_stored_o,  // one cycle later
-  input  logic                bfloat_write_i,
-  input  logic [PW-1:0]       bfloat_pixel_i,
-  input  logic [16*LANES-1:0] bfloat_sums_i
+  input  logic                float_i,
+  input  logic [PW-1:0]       float_read_pixel_i,
+  output logic [16*LANES-1:0] float_stored_o,  // one cycle later
+  input  logic                float_write_i,
+  input  logic [PW-1:0]       float_pixel_i,
+  input  logic [16*LANES-1:0] float_sums_i
 );
   logic [32*LANES-1:0] memory[PIXELS];
   logic [32*LANES-1:0] stored_q, total_q;
   logic                write_q;
   logic [PW-1:0]       pixel_q;
 
-  assign sums_o          = total_q;
-  assign bfloat_stored_o = stored_q[16*LANES-1:0];
+  assign sums_o         = total_q;
+  assign float_stored_o = stored_q[16*LANES-1:0];
 
-  wire [PW-1:0]       read_pixel  = bfloat_i ? bfloat_read_pixel_i : read_pixel_i;
-  wire [PW-1:0]       write_pixel = bfloat_i ? bfloat_pixel_i : pixel_q;
-  wire [32*LANES-1:0] write_data  = {total_q[32*LANES-1:16*LANES], bfloat_i ? bfloat_sums_i : total_q[16*LANES-1:0]};
+  wire [PW-1:0]       read_pixel  = float_i ? float_read_pixel_i : read_pixel_i;
+  wire [PW-1:0]       write_pixel = float_i ? float_pixel_i : pixel_q;
+  wire [32*LANES-1:0] write_data  = {total_q[32*LANES-1:16*LANES], float_i ? float_sums_i : total_q[16*LANES-1:0]};
 
   always_ff @(posedge clk_i) begin
     stored_q <= memory[read_pixel];
-    if (bfloat_i ? bfloat_write_i : write_q) memory[write_pixel] <= write_data;
+    if (float_i ? float_write_i : write_q) memory[write_pixel] <= write_data;
     write_q <= valid_i & ~last_i;
     pixel_q <= pixel_i;
   end

@@ -30,7 +30,7 @@ module tensor_bfloat_column #(
   logic [9*ROWS-1:0] exponents_q;     // of the products, 0 for a product of zero
   logic [ROWS-1:0]   specials;
   logic [8:0]        largest;
-  tensor_bfloat_largest #(.LEAVES(ROWS), .WIDTH(9)) group_exponent (
+  tensor_float_largest #(.LEAVES(ROWS), .WIDTH(9)) group_exponent (
     .clk_i, .leaves_i(exponents_q), .largest_o(largest)
   );
   // As the exponent of an accumulator with the same unit.

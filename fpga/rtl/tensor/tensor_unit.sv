@@ -189,8 +189,8 @@ module tensor_unit #(
     .clk_i, .read_pixel_i(dense_next_marks[PW+2:3]), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
     .pixel_i(dense_pixel), .sums_i(products), .int16_i(int16), .int16_sums_i(int16_products),
     .int32_i(int32), .int32_sums_i(int32_products), .sums_o(dense_sums),
-    .bfloat_i(bfloat), .bfloat_read_pixel_i(bfloat_read_pixel), .bfloat_stored_o(bfloat_stored),
-    .bfloat_write_i(bfloat_write), .bfloat_pixel_i(bfloat_pixel), .bfloat_sums_i(bfloat_sums)
+    .float_i(bfloat), .float_read_pixel_i(bfloat_read_pixel), .float_stored_o(bfloat_stored),
+    .float_write_i(bfloat_write), .float_pixel_i(bfloat_pixel), .float_sums_i(bfloat_sums)
   );
 
   // Dense in bfloat16.
@@ -199,7 +199,7 @@ module tensor_unit #(
   logic [VW-1:0]       bfloat_data;
   logic                bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last;
   if (BFLOAT16 != 0) begin : gen_bfloat
-    tensor_bfloat #(.LANES(LANES), .PIXELS(PIXELS), .FAMILY(FAMILY)) dense (
+    tensor_float #(.LANES(LANES), .PIXELS(PIXELS), .FAMILY(FAMILY)) dense (
       .clk_i, .rst_ni, .command_i(command), .valid_i(vector_valid & bfloat), .first_i(vector_first),
       .begins_i(vector_begins), .yields_i(vector_yields), .first_output_i(vector_first_output), .pixel_i(vector_pixel),
       .vector_i(vector_q), .shift_i(row_valid), .weights_i(row), .biases_i(bfloat_biases), .biases_taken_o(bfloat_taken),

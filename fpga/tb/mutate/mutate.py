@@ -73,9 +73,9 @@ BLOCKS = {
     "modulation": Block("modulation_tb", proofs={
         f"modulation/modulation_{part}.sv": f"formal_modulation_{part}$" for part in ("sequence", "store")}),
     "positioning": Block("positioning_tb", proofs={"positioning/positioning_input.sv": "formal_positioning_input"}),
-    "tensor": Block("tensor_tb", ("tensor_pkg.sv", "tensor_bfloat*.sv", "tensor_int*.sv"), {
+    "tensor": Block("tensor_tb", ("tensor_pkg.sv", "tensor_*float*.sv", "tensor_int*.sv"), {
         f"tensor/tensor_{part}.sv": f"formal_tensor_{part}$" for part in ("loader", "read_mux")}),
-    "tensor_bfloat": Block("tensor_tb", folder="tensor", files="tensor_bfloat*.sv"),
+    "tensor_bfloat": Block("tensor_tb", folder="tensor", files="tensor_*float*.sv"),
     "tensor_integers": Block("tensor_tb", folder="tensor", files="tensor_int*.sv"),
 }
 

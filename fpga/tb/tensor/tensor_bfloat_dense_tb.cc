@@ -6,7 +6,7 @@
 #include <deque>
 #include <random>
 
-#include "Vtensor_bfloat.h"
+#include "Vtensor_float.h"
 #include "fpga/model/tensor_bfloat.h"
 #include "fpga/tb/common/clock.h"
 #include "fpga/tb/tensor/random_bfloats.h"
@@ -149,7 +149,7 @@ class TensorBfloatDenseTest : public testing::Test {
 
   std::mt19937_64 random_{23};
   RandomBfloats numbers_;
-  Clock<Vtensor_bfloat> clock_;
+  Clock<Vtensor_float> clock_;
   std::array<Sums, kPixels> memory_{};
   std::deque<Sums> biases_;
   std::deque<Result> expected_;

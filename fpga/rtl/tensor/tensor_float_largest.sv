@@ -1,6 +1,6 @@
 // The largest of LEAVES numbers without a sign, a register after every second level. A result per cycle; the latency is
 // ceil(log2(LEAVES) / 2) cycles. LEAVES is a power of two.
-module tensor_bfloat_largest #(
+module tensor_float_largest #(
   parameter int LEAVES = 8,
   parameter int WIDTH  = 9,
   parameter int LEVELS = $clog2(LEAVES)

@@ -1,6 +1,6 @@
 // CONVOLVE in bfloat16: the matrix, the accumulators of float32 and the output stage. Addresses, weights, channel words and the
 // memory of the accumulators are those of int8. Two visits of a pixel are at least nine cycles apart.
-module tensor_bfloat #(
+module tensor_float #(
   parameter int LANES   = 16,
   parameter int PIXELS  = 1024,
   parameter int FAMILY  = 1,
@@ -72,7 +72,7 @@ module tensor_bfloat #(
     if (biases_taken_o) biases_q <= biases_i;
   end
   for (genvar c = 0; c < COLUMNS; c++) begin : gen_column
-    tensor_bfloat_add #(.SW(SW)) add (
+    tensor_float_add #(.SW(SW)) add (
       .clk_i, .group_i(groups[SW*c+:SW]), .exponent_i(exponents[10*c+:10]), .special_i(special[c]),
       .sum_i(begins_q ? biases_q[32*c+:32] : stored_i[32*c+:32]), .sum_o(sums_o[32*c+:32])
     );
