@@ -8,27 +8,22 @@
 //      activation gets 16 more bits and is shifted to the right by the distance of its product; bits beyond
 //      are dropped. The products then add up without a further error, and the 6 lowest bits of the sum are
 //      dropped (floor).
-//   3. Sum and accumulator, which gets 6 more bits, meet at the larger of their exponents. The other one is
-//      shifted to the right; bits beyond are dropped, for the sum as floor does it, for the accumulator from
-//      its size. Then both are added.
-//   4. The result is normalised once and rounded to float32, halves to even. Results below 2^-126 are +0,
-//      those of 2^128 and more infinity. A zero is always +0.
-//   5. An infinity or NaN among the activations or weights of the group, those with a factor of zero
-//      included, or a NaN in the accumulator gives NaN (0x7fc00000). An infinite accumulator otherwise stays.
+//   3. An accumulator of float32 takes the sum (tensor_float.h). An infinity or NaN among the activations or
+//      weights of the group, those with a factor of zero included, makes it NaN.
 //
 // The error of one group against exact sums, for the largest product p, the old accumulator a and the result
-// r, as long as no result overflows (kTensorGroupError and the two behind it):
+// r, as long as no result overflows (BfloatGroupError and those of tensor_float.h):
 //   |r - (a + products)| <= ((N / 2 + 0.5)·2^-22) · |p| + 2^-29 · |a| + 2^-24 · |r| + 2^-126
 // Sums of integers up to 2^8 times such integers are exact as long as they stay below 2^24.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tributary::fpga {
 
-inline constexpr std::uint32_t kFloat32Nan = 0x7fc0'0000;
 inline constexpr std::uint16_t kBfloat16Infinity = 0x7f80;
 inline constexpr std::uint16_t kBfloat16MinusInfinity = 0xff80;
 
@@ -36,18 +31,15 @@ inline constexpr std::uint16_t kBfloat16MinusInfinity = 0xff80;
 std::uint32_t AddBfloatGroup(std::uint32_t sum, std::span<const std::uint16_t> activations,
                              std::span<const std::uint16_t> weights);
 
-// The parts of the error's bound that belong to the largest product, the accumulator and the result.
-inline double kTensorGroupError(std::size_t group) { return (static_cast<double>(group) + 0.5) / (1 << 22); }
-inline constexpr double kTensorAccumulatorError = 1.0 / (1 << 29);
-inline constexpr double kTensorResultError = 1.0 / (1 << 24);
-inline constexpr double kTensorLeastResult = 0x1p-126;
+// The part of the error's bound that belongs to the largest of `group` products.
+constexpr double BfloatGroupError(std::size_t group) {
+  return (static_cast<double>(group) + 0.5) / (1 << 22);
+}
 
 // float32 to bfloat16, halves to even; every NaN becomes 0x7fc0 with its sign.
 std::uint16_t RoundToBfloat16(std::uint32_t bits);
 
-// The output stage: rounded, then limited. A negative value whose size exceeds that of `low` becomes `low`,
-// another one whose size exceeds that of `high` becomes `high`, with the sign that they have. So 0 for `low`
-// is ReLU. NaN stays NaN.
+// The output stage: rounded, then limited (LimitedFloat).
 std::uint16_t BfloatOutputOf(std::uint32_t sum, std::uint16_t low, std::uint16_t high);
 
 // Values of the host.

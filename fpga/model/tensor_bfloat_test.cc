@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "fpga/model/tensor_float.h"
 #include "fpga/tb/tensor/random_bfloats.h"
 
 namespace tributary::fpga {
@@ -46,7 +47,7 @@ class BfloatGroupTest : public testing::Test {
       ++infinite_;
       return;
     }
-    const long double bound = kTensorGroupError(activations.size()) * largest +
+    const long double bound = BfloatGroupError(activations.size()) * largest +
                               kTensorAccumulatorError * std::abs(Taken(Float(start))) +
                               kTensorResultError * std::abs(static_cast<long double>(found)) +
                               kTensorLeastResult;

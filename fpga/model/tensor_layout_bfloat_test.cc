@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fpga/model/tensor_bfloat.h"
+#include "fpga/model/tensor_float.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_timing.h"
 #include "fpga/model/tensor_unit.h"
@@ -87,7 +88,7 @@ class TensorBfloatUnitTest : public testing::TestWithParam<std::uint32_t> {
   // The bound of all groups of an output together.
   double ErrorOf(double sizes) const {
     const double tiles = TensorHalfBlocks(kInputs, size_) * kTaps;
-    return sizes * (kTensorGroupError(size_.half_lanes()) + 1.1 * tiles * kTensorResultError);
+    return sizes * (BfloatGroupError(size_.half_lanes()) + 1.1 * tiles * kTensorResultError);
   }
 
   TensorUnitSize size_ = {.lanes = GetParam(), .bfloat16 = true};
