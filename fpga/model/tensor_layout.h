@@ -80,10 +80,24 @@ class TensorProgramBuilder {
  private:
   void Append(const TensorCommand& command);
   void AppendBytes(std::span<const std::int8_t> bytes);
-  // All tiles of a block whose weights have 16 bits.
-  void AppendHalfTiles(const TensorCommand& command, std::uint32_t block, std::uint32_t outputs,
-                       std::uint32_t inputs, std::span<const std::uint16_t> weights);
   void AppendChannels(std::span<const TensorChannel> channels, std::uint32_t block);
+
+  // Numbers of 16 and 32 bits (tensor_layout_wide.cc): a command whose counts are right, all tiles of a
+  // block, and whole convolutions.
+  template <typename Value>
+  absl::Status AppendConvolve(TensorCommand& command, TensorPrecision precision, std::uint32_t outputs,
+                              std::uint32_t inputs, std::span<const Value> weights, std::size_t channels);
+  template <typename Value>
+  void AppendTiles(const TensorCommand& command, std::uint32_t block, std::uint32_t outputs,
+                   std::uint32_t inputs, std::span<const Value> weights);
+  template <typename Value>
+  absl::Status ConvolveFloats(TensorCommand command, TensorPrecision precision, std::uint32_t outputs,
+                              std::uint32_t inputs, std::span<const Value> weights,
+                              std::span<const float> biases);
+  template <typename Value, typename Channel, typename Encode>
+  absl::Status ConvolveIntegers(TensorCommand command, TensorPrecision precision, std::uint32_t outputs,
+                                std::uint32_t inputs, std::span<const Value> weights,
+                                std::span<const Channel> channels, Encode encode);
 
   TensorUnitSize size_;
   std::vector<std::uint64_t> words_;

@@ -50,6 +50,14 @@ class TensorUnit {
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 
+  // Numbers of 16 and 32 bits (tensor_unit_wide.h).
+  template <typename Value, typename Add>
+  void ForEachVector(const TensorCommand& command, std::span<const std::uint64_t>& following, Value pad,
+                     Add add) const;
+  template <typename Value>
+  void WriteWide(const TensorCommand& command, std::uint32_t block, std::size_t column, std::uint32_t pixel,
+                 Value value);
+
   std::int32_t Activation(const TensorCommand& command, std::uint32_t block, int y, int x,
                           std::uint32_t lane) const;
   // The address of a vector, or nothing where the pad value counts.

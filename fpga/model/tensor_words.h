@@ -2,68 +2,82 @@
 // lowest byte first.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 #include "fpga/model/tensor_program.h"
 
 namespace tributary::fpga {
 
-inline std::uint16_t HalfAt(std::span<const std::uint64_t> words, std::size_t at) {
-  return static_cast<std::uint16_t>(words[at / 4] >> (16 * (at % 4)));
+template <typename Value>
+using TensorBits = std::conditional_t<sizeof(Value) == 2, std::uint16_t, std::uint32_t>;
+
+template <typename Value>
+Value ValueAt(std::span<const std::uint64_t> words, std::size_t at) {
+  constexpr std::size_t kPerWord = 8 / sizeof(Value);
+  return std::bit_cast<Value>(
+      static_cast<TensorBits<Value>>(words[at / kPerWord] >> (8 * sizeof(Value) * (at % kPerWord))));
 }
 
 // The words hold 0 at this place.
-inline void PutHalf(std::span<std::uint64_t> words, std::size_t at, std::uint16_t value) {
-  words[at / 4] |= std::uint64_t{value} << (16 * (at % 4));
+template <typename Value>
+void PutValue(std::span<std::uint64_t> words, std::size_t at, Value value) {
+  constexpr std::size_t kPerWord = 8 / sizeof(Value);
+  words[at / kPerWord] |= std::uint64_t{std::bit_cast<TensorBits<Value>>(value)}
+                          << (8 * sizeof(Value) * (at % kPerWord));
 }
 
-inline std::uint16_t HalfOf(std::span<const std::int8_t> bytes, std::size_t at) {
-  return static_cast<std::uint16_t>(static_cast<std::uint8_t>(bytes[at]) |
-                                    static_cast<std::uint8_t>(bytes[at + 1]) << 8);
+template <typename Value>
+Value ValueOf(std::span<const std::int8_t> bytes, std::size_t at) {
+  std::uint32_t bits = 0;
+  for (std::size_t i = sizeof(Value); i-- > 0;) bits = bits << 8 | static_cast<std::uint8_t>(bytes[at + i]);
+  return std::bit_cast<Value>(static_cast<TensorBits<Value>>(bits));
 }
 
-inline void PutWord(std::span<std::uint64_t> words, std::size_t at, std::int32_t value) {
-  words[at / 2] |= std::uint64_t{static_cast<std::uint32_t>(value)} << (32 * (at % 2));
-}
-
-inline std::int32_t WordOf(std::span<const std::int8_t> bytes, std::size_t at) {
-  return static_cast<std::int32_t>(HalfOf(bytes, at) | std::uint32_t{HalfOf(bytes, at + 2)} << 16);
-}
-
-// As many bytes as there is room for.
-inline void PutBytes(std::span<std::int8_t> to, std::uint32_t value) {
-  for (std::int8_t& byte : to) {
-    byte = static_cast<std::int8_t>(value);
-    value >>= 8;
+template <typename Value>
+void PutBytes(std::span<std::int8_t> bytes, std::size_t at, Value value) {
+  auto bits = std::bit_cast<TensorBits<Value>>(value);
+  for (std::size_t i = 0; i < sizeof(Value); ++i) {
+    bytes[at + i] = static_cast<std::int8_t>(bits >> (8 * i));
   }
 }
 
-// Where a value of a [channels][pixels] tensor lies among the values of its vectors.
-inline std::size_t PlaceOf(std::size_t channel, std::size_t pixel, std::size_t pixels,
-                           std::size_t per_vector) {
-  return (channel / per_vector * pixels + pixel) * per_vector + channel % per_vector;
+template <typename Value>
+std::uint32_t BlocksOf(std::uint32_t channels, const TensorUnitSize& size) {
+  const auto per_vector = static_cast<std::uint32_t>(size.lanes / sizeof(Value));
+  return (channels + per_vector - 1) / per_vector;
 }
 
-inline std::size_t PixelsOf(std::span<const std::uint64_t> words, std::uint32_t blocks,
-                            const TensorUnitSize& size) {
-  return blocks == 0 ? 0 : words.size() / size.vector_words() / blocks;
-}
-
-// Calls found(channel * pixels + pixel, bits of the value) for every value of the channels. `bits`: 16 or 32.
-template <typename Found>
-void Unpack(std::span<const std::uint64_t> words, std::uint32_t channels, std::size_t pixels, unsigned bits,
-            std::size_t per_vector, Found found) {
-  const std::size_t per_word = 64 / bits;
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-      const std::size_t at = PlaceOf(channel, pixel, pixels, per_vector);
-      found(channel * pixels + pixel,
-            static_cast<std::uint32_t>(words[at / per_word] >> (bits * (at % per_word)) & mask));
-    }
+// A [channels][pixels] tensor to vectors and back. Lanes beyond the last channel become 0.
+template <typename Value>
+std::vector<std::uint64_t> PackValues(std::span<const Value> values, std::uint32_t channels,
+                                      const TensorUnitSize& size) {
+  const std::size_t per_vector = size.lanes / sizeof(Value),
+                    pixels = channels == 0 ? 0 : values.size() / channels;
+  std::vector<std::uint64_t> words(BlocksOf<Value>(channels, size) * pixels * size.vector_words());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = i / pixels, vector = channel / per_vector * pixels + i % pixels;
+    PutValue(words, vector * per_vector + channel % per_vector, values[i]);
   }
+  return words;
+}
+
+template <typename Value>
+std::vector<Value> UnpackValues(std::span<const std::uint64_t> words, std::uint32_t channels,
+                                const TensorUnitSize& size) {
+  const std::size_t per_vector = size.lanes / sizeof(Value);
+  const std::size_t pixels =
+      channels == 0 ? 0 : words.size() / size.vector_words() / BlocksOf<Value>(channels, size);
+  std::vector<Value> values(channels * pixels);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = i / pixels, vector = channel / per_vector * pixels + i % pixels;
+    values[i] = ValueAt<Value>(words, vector * per_vector + channel % per_vector);
+  }
+  return values;
 }
 
 }  // namespace tributary::fpga
