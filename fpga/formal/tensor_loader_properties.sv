@@ -1,11 +1,12 @@
 // The weights of the matrix: a tile that waits is whole, nothing moves behind it before it was taken and has reached the last row
-// of the matrix, and it is offered once. Whatever the program, the stream and the aborts. In bfloat16 tiles are taken at least
-// nine cycles apart, so that the accumulators have stored their sums. In int16 a tile has half the rows,
-// in int32 a quarter.
+// of the matrix, and it is offered once. Whatever the program, the stream and the aborts. In bfloat16 and float32 tiles are taken
+// at least nine cycles apart, so that the accumulators have stored their sums. In bfloat16 and int16 a tile has half the rows, in
+// int32 and float32 a quarter.
 module tensor_loader_properties #(
   parameter int BFLOAT16 = 0,
   parameter int INT16    = 0,
-  parameter int INT32    = 0
+  parameter int INT32    = 0,
+  parameter int FLOAT32  = 0
 ) (
   input logic         clk_i,
   input logic         rst_ni,
@@ -25,12 +26,15 @@ module tensor_loader_properties #(
   logic        busy, ended, bad_weight, ready, row_valid, tile_ready, taps_ready, channel_valid, channels_ready;
   logic [63:0] row, channel;
   logic [575:0] taps;
-  wire       bfloat = BFLOAT16 != 0 && command[9:8] == 2'd1;
-  wire       half    = bfloat | (INT16 != 0 && command[9:8] == 2'd2);
-  wire       quarter = INT32 != 0 && command[9:8] == 2'd3;
+  wire       bfloat  = BFLOAT16 != 0 && command[15:8] == tensor_pkg::BFLOAT16;
+  wire       float32 = FLOAT32 != 0 && command[15:8] == tensor_pkg::FLOAT32;
+  wire       floats  = bfloat | float32;
+  wire       half    = bfloat | (INT16 != 0 && command[15:8] == tensor_pkg::INT16);
+  wire       quarter = float32 | (INT32 != 0 && command[15:8] == tensor_pkg::INT32);
   wire [3:0] all     = half ? 4'(LANES / 2) : quarter ? 4'(LANES / 4) : 4'(LANES);  // rows of a tile
-  wire [3:0] words  = bfloat ? 4'(LANES / 2) : 4'(LANES);  // channel words of a block
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32)) dut (
+  wire [3:0] words   = floats ? all : 4'(LANES);                                    // channel words of a block
+  wire [3:0] pause   = bfloat ? 4'd4 : float32 ? 4'd6 : 4'd2;                       // cycles without a row behind a tile
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32), .FLOAT32(FLOAT32)) dut (
     .clk_i, .rst_ni, .command_i(command), .start_i, .abort_i, .busy_o(busy), .ended_o(ended), .bad_weight_o(bad_weight),
     .data_i, .valid_i, .last_i, .ready_o(ready), .row_valid_o(row_valid), .row_o(row), .tile_ready_o(tile_ready),
     .tile_take_i, .taps_o(taps), .taps_ready_o(taps_ready), .taps_take_i, .taps_done_i, .channel_valid_o(channel_valid),
@@ -40,7 +44,7 @@ module tensor_loader_properties #(
   (* observe = "dut.word_q" *) wire [7:0] word;
   (* observe = "dut.row_word_q" *) wire [7:0] row_word;
   (* observe = "dut.state_q" *) wire [2:0] state;
-  (* observe = "dut.gap_q" *) wire [BFLOAT16 != 0 ? 2 : 1:0] gap;
+  (* observe = "dut.gap_q" *) wire [BFLOAT16 != 0 || FLOAT32 != 0 ? 2 : 1:0] gap;
   (* observe = "dut.channels_held_q" *) wire channels_held;
 
   logic       past_q = 1'b0, began_q = 1'b0;
@@ -85,13 +89,10 @@ module tensor_loader_properties #(
       // The exchange of weights has passed the last row of the first column four cycles after the tile was taken; a row needs
       // one cycle less to get there than a vector.
       if (row_valid) assert (since_q >= 4'd3);
-      if (gap != '0) assert (since_q < 4'd4 && 4'(gap) == (bfloat ? 4'd4 : 4'd2) - since_q);
-      if (since_q == '0) assert (gap == (bfloat ? 4 : 2));
-      if (since_q == 4'd1) assert (gap == (bfloat ? 3 : 1));
-      if (bfloat && since_q < 4'd4) assert (4'(gap) == 4'd4 - since_q);
+      assert (4'(gap) == (since_q < pause ? pause - since_q : 4'd0));
       // Each row takes a cycle, from the end of the gap on.
-      if (bfloat && rows != '0 && since_q != 4'd15) assert ({1'b0, rows} + 5'd4 <= {1'b0, since_q});
-      if (bfloat && tile_ready) assert (since_q >= 4'd8);
+      if (floats && rows != '0 && since_q != 4'd15) assert ({1'b0, rows} + {1'b0, pause} <= {1'b0, since_q});
+      if (floats && tile_ready) assert (since_q >= 4'd8);
       // The words of a tile or of channels that have come are those counted.
       if (began_q && state == 3'd1) assert (tile_ready ? word == '0 : word == {4'd0, rows});
       if (began_q && state != 3'd1 && state != 3'd0 && !tile_ready) assert (rows == '0);

@@ -269,7 +269,7 @@ TEST_F(Int16CommandTest, IsAConvolutionWithoutAResidual) {
     EXPECT_EQ(Check(command), TensorStatus::kBadField);
   }
   TensorCommand command = Command();
-  command.precision = static_cast<TensorPrecision>(4);
+  command.precision = static_cast<TensorPrecision>(5);
   EXPECT_EQ(Check(command), TensorStatus::kBadField);
 }
 

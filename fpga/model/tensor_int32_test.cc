@@ -254,7 +254,7 @@ TEST_F(Int32CommandTest, IsAConvolutionWithoutAResidual) {
     EXPECT_EQ(Check(command), TensorStatus::kBadField);
   }
   TensorCommand command = Command();
-  command.precision = static_cast<TensorPrecision>(4);
+  command.precision = static_cast<TensorPrecision>(5);
   EXPECT_EQ(Check(command), TensorStatus::kBadField);
 }
 

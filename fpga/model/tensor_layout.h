@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fpga/model/tensor_float32.h"
 #include "fpga/model/tensor_int16.h"
 #include "fpga/model/tensor_int32.h"
 #include "fpga/model/tensor_program.h"
@@ -64,6 +65,10 @@ class TensorProgramBuilder {
   absl::Status ConvolveInt32(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
                              std::span<const std::int32_t> weights,
                              std::span<const TensorInt32Channel> channels);
+
+  // The same in float32. SetFloat32Output (tensor_float32.h) gives the command its limits.
+  absl::Status ConvolveFloat32(TensorCommand command, std::uint32_t outputs, std::uint32_t inputs,
+                               std::span<const float> weights, std::span<const float> biases);
 
   // weights: [channels][3][3]. Sets output_blocks and the kernel.
   absl::Status Depthwise(TensorCommand command, std::span<const std::int8_t> weights,
@@ -125,7 +130,7 @@ std::vector<std::uint64_t> PackTensor(std::span<const std::int8_t> values, std::
 std::vector<std::int8_t> UnpackTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                       const TensorUnitSize& size);
 
-// The same for int16, for bfloat16, by its bits, and for the results of 32 bits of a CONVOLVE. Lanes beyond
+// The same for int16, for bfloat16, by its bits, for int32 and for float32. Lanes beyond
 // the last channel become 0. Blocks have N / 2 and N / 4 channels; a CONVOLVE with kTensorFloat32 or
 // kTensorInt32 writes two for each of its own.
 inline std::uint32_t TensorHalfBlocks(std::uint32_t channels, const TensorUnitSize& size) {
@@ -138,6 +143,8 @@ std::vector<std::uint64_t> PackBfloatTensor(std::span<const std::uint16_t> value
                                             const TensorUnitSize& size);
 std::vector<std::uint16_t> UnpackBfloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                               const TensorUnitSize& size);
+std::vector<std::uint64_t> PackFloatTensor(std::span<const float> values, std::uint32_t channels,
+                                           const TensorUnitSize& size);
 std::vector<float> UnpackFloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                      const TensorUnitSize& size);
 std::vector<std::uint64_t> PackInt16Tensor(std::span<const std::int16_t> values, std::uint32_t channels,

@@ -102,6 +102,12 @@ absl::Status TensorProgramBuilder::ConvolveInt32(TensorCommand command, std::uin
                           EncodeInt32Channel);
 }
 
+absl::Status TensorProgramBuilder::ConvolveFloat32(TensorCommand command, std::uint32_t outputs,
+                                                   std::uint32_t inputs, std::span<const float> weights,
+                                                   std::span<const float> biases) {
+  return ConvolveFloats(command, TensorPrecision::kFloat32, outputs, inputs, weights, biases);
+}
+
 std::vector<std::uint64_t> PackBfloatTensor(std::span<const std::uint16_t> values, std::uint32_t channels,
                                             const TensorUnitSize& size) {
   return PackValues(values, channels, size);
@@ -111,6 +117,10 @@ std::vector<std::uint16_t> UnpackBfloatTensor(std::span<const std::uint64_t> wor
   return UnpackValues<std::uint16_t>(words, channels, size);
 }
 
+std::vector<std::uint64_t> PackFloatTensor(std::span<const float> values, std::uint32_t channels,
+                                           const TensorUnitSize& size) {
+  return PackValues(values, channels, size);
+}
 std::vector<float> UnpackFloatTensor(std::span<const std::uint64_t> words, std::uint32_t channels,
                                      const TensorUnitSize& size) {
   return UnpackValues<float>(words, channels, size);

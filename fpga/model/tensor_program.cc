@@ -72,8 +72,10 @@ bool PrecisionInRange(const TensorCommand& c, const TensorUnitSize& size) {
   if (c.precision == TensorPrecision::kInt8) return c.flags < 2 * kTensorKept;
   const bool built = (size.bfloat16 && c.precision == TensorPrecision::kBfloat16) ||
                      (size.int16 && c.precision == TensorPrecision::kInt16) ||
-                     (size.int32 && c.precision == TensorPrecision::kInt32);
-  const int flags = c.precision == TensorPrecision::kInt32 ? 2 * kTensorKept : 2 * kTensorFloat32;
+                     (size.int32 && c.precision == TensorPrecision::kInt32) ||
+                     (size.float32 && c.precision == TensorPrecision::kFloat32);
+  const bool one_result = c.precision == TensorPrecision::kInt32 || c.precision == TensorPrecision::kFloat32;
+  const int flags = one_result ? 2 * kTensorKept : 2 * kTensorFloat32;
   return built && c.opcode == TensorOpcode::kConvolve && (c.flags & kTensorResidual) == 0 && c.flags < flags;
 }
 
@@ -205,8 +207,9 @@ std::uint64_t TensorFollowingWords(const TensorCommand& c, const TensorUnitSize&
 }
 
 std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& size) {
-  const bool bfloat = c.precision == TensorPrecision::kBfloat16;
   const std::uint64_t n = size.lanes;
+  const std::uint64_t biases =
+      c.precision == TensorPrecision::kFloat32 ? size.quarter_lanes() : size.half_lanes();
   std::uint64_t per_block = 0;
   switch (c.opcode) {
     case TensorOpcode::kEnd:
@@ -224,7 +227,7 @@ std::uint64_t TensorWeightWords(const TensorCommand& c, const TensorUnitSize& si
     case TensorOpcode::kSumPool:
       break;
   }
-  return c.output_blocks * (per_block + (bfloat ? size.half_lanes() : n));
+  return c.output_blocks * (per_block + (AddsFloats(c.precision) ? biases : n));
 }
 
 std::uint64_t TensorTileWords(const TensorCommand& c, const TensorUnitSize& size) {
@@ -236,6 +239,7 @@ std::uint64_t TensorTileWords(const TensorCommand& c, const TensorUnitSize& size
     case TensorPrecision::kInt16:
       return words / 2;
     case TensorPrecision::kInt32:
+    case TensorPrecision::kFloat32:
       return words / 4;
   }
   return words;

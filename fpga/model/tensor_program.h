@@ -30,12 +30,13 @@ struct TensorUnitSize {
   bool bfloat16 = false;                // has TensorPrecision::kBfloat16
   bool int16 = false;                   // has TensorPrecision::kInt16
   bool int32 = false;                   // has TensorPrecision::kInt32
+  bool float32 = false;                 // has TensorPrecision::kFloat32
 
   std::uint32_t vector_words() const { return lanes / 8; }
   std::uint32_t half_lanes() const {
     return lanes / 2;
   }  // rows and columns of the matrix in bfloat16 and int16
-  std::uint32_t quarter_lanes() const { return lanes / 4; }  // and in int32
+  std::uint32_t quarter_lanes() const { return lanes / 4; }  // and in int32 and float32
 };
 
 enum class TensorOpcode : std::uint8_t {
@@ -57,7 +58,9 @@ enum class TensorOpcode : std::uint8_t {
 //     N / 2 channels.
 //   kInt32: activations, weights and results are int32, sums exact (tensor_int32.h). Blocks have N / 4
 //   channels.
-enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1, kInt16 = 2, kInt32 = 3 };
+//   kFloat32: activations, weights, biases, sums and results are float32 (tensor_float32.h). Blocks have N /
+//   4 channels.
+enum class TensorPrecision : std::uint8_t { kInt8 = 0, kBfloat16 = 1, kInt16 = 2, kInt32 = 3, kFloat32 = 4 };
 
 // Bits of TensorCommand::flags.
 enum TensorFlag : std::uint16_t {
@@ -133,9 +136,9 @@ TensorBfloatOutput BfloatOutput(const TensorCommand& command);
 void SetBfloatOutput(const TensorBfloatOutput& output, TensorCommand& command);
 
 // One per output channel, N per block, behind the weights of the block.
-// Bits 31:0 bias, 47:32 multiplier, 52:48 shift. In bfloat16: N / 2 before the weights of the block, bits
-// 31:0 a float32 as bias. In int16: two words for each of N / 2 channels (tensor_int16.h). In int32:
-// four words for each of N / 4 channels (tensor_int32.h).
+// Bits 31:0 bias, 47:32 multiplier, 52:48 shift. In bfloat16 and float32: one per channel of a block, before
+// the weights of the block, bits 31:0 a float32 as bias. In int16: two words for each of N / 2 channels
+// (tensor_int16.h). In int32: four words for each of N / 4 channels (tensor_int32.h).
 struct TensorChannel {
   std::int32_t bias = 0;
   std::uint16_t multiplier = 0;
@@ -166,6 +169,11 @@ struct TensorBuffers {
 // What the unit finds wrong with a command before or while it runs: kOk, kBadField or kBadAddress.
 TensorStatus CheckTensorCommand(const TensorCommand& command, const TensorUnitSize& size,
                                 const TensorBuffers& buffers);
+
+// The precision adds in float32: channel words hold biases and come before the weights.
+constexpr bool AddsFloats(TensorPrecision precision) {
+  return precision == TensorPrecision::kBfloat16 || precision == TensorPrecision::kFloat32;
+}
 
 // Weights and channel words of a command, wherever they lie, and the words that follow a command in the
 // program.

@@ -30,7 +30,8 @@ TensorUnitSize SizeOf(std::uint8_t byte) {
           .kept = 1 << 9,
           .bfloat16 = (byte & 0x80) != 0,
           .int16 = (byte & 0x40) != 0,
-          .int32 = (byte & 0x20) != 0};
+          .int32 = (byte & 0x20) != 0,
+          .float32 = (byte & 0x10) != 0};
 }
 
 // What the golden model computes is at most products of a matrix, or looks of a pool, in each of the unit's

@@ -61,31 +61,49 @@ std::uint64_t DenseCycles(const TensorCommand& c, std::uint64_t n, std::uint64_t
   return tiles == 1 ? cycles - (block - output) : cycles;
 }
 
-// The same in bfloat16. With 8 lanes the loader waits for the sums of the tile before.
-std::uint64_t BfloatTilePeriod(std::uint64_t n) { return n * n / 16 + (n == 8 ? 5 : n == 16 ? 2 : 1); }
+// The way of a CONVOLVE in bfloat16 or float32.
+struct FloatWay {
+  std::uint64_t channels;     // words of a block's biases
+  std::uint64_t tile_period;  // as TilePeriod; with 8 lanes the loader waits for the sums of the tile before
+  std::uint64_t sum;          // from an address to the accumulator's new value
+  std::uint64_t result;       // from there to the activation memory
+};
+constexpr std::uint64_t kFloatAdd = 7;  // see tensor_float_add.sv
 
-// From an address to the accumulator's new value: see tensor_bfloat_matrix.sv and tensor_float_add.sv.
-std::uint64_t BfloatLatency(std::uint64_t n) { return kRead + 5 + (n == 8 ? 1 : 2) + n / 2 + 7; }
-constexpr std::uint64_t kBfloatResult = 4;  // from there to the activation memory
+// See tensor_bfloat_matrix.sv and tensor_bfloat_output.sv.
+FloatWay BfloatWay(std::uint64_t n, std::uint64_t tile) {
+  return {.channels = n / 2,
+          .tile_period = n == 8 ? 9 : TilePeriod(tile, n),
+          .sum = kRead + 5 + (n == 8 ? 1 : 2) + n / 2 + kFloatAdd,
+          .result = 4};
+}
 
-std::uint64_t BfloatCycles(const TensorCommand& c, std::uint64_t n) {
+// See tensor_float32_matrix.sv and tensor_float32_output.sv.
+FloatWay Float32Way(std::uint64_t n, std::uint64_t tile) {
+  return {.channels = n / 4,
+          .tile_period = n == 8 ? 9 : TilePeriod(tile, n),
+          .sum = kRead + 6 + (n == 32 ? 2 : 1) + kFloatAdd,
+          .result = 3};
+}
+
+// `words`: of a tile.
+std::uint64_t FloatCycles(const TensorCommand& c, std::uint64_t words, const FloatWay& way) {
   const std::uint64_t pixels = std::uint64_t{c.output_height} * c.output_width;
   const std::uint64_t tiles = std::uint64_t{c.input_blocks} * c.kernel_height * c.kernel_width;
   const std::uint64_t float32 = (c.flags & kTensorFloat32) != 0 ? 1 : 0;
   const std::uint64_t output = pixels * (1 + float32);
-  const std::uint64_t tile = BfloatTilePeriod(n), channels = n / 2;
+  const std::uint64_t tile = way.tile_period;
   // Channel words and first tile of the next block come behind the last tile, and the former not before the
   // first sum of this block, which takes the biases.
-  const std::uint64_t next = channels + n * n / 16 + 2;
-  std::uint64_t block = std::max(output, BfloatLatency(n) - 9 + next);
+  const std::uint64_t next = way.channels + words + 2;
+  std::uint64_t block = std::max(output, way.sum - 9 + next);
   if (tiles > 1) {
     const std::uint64_t last_two = std::max(std::max(pixels, tile) + std::max(output, tile), tile + next - 1);
     block = std::max(block, (tiles - 2) * std::max(pixels, tile) + last_two);
   }
   // The last block waits for nothing behind it.
   const std::uint64_t last = (tiles - 1) * std::max(pixels, tile) + output - float32;
-  return channels + tile + (c.output_blocks - std::uint64_t{1}) * block + last + BfloatLatency(n) +
-         kBfloatResult;
+  return way.channels + tile + (c.output_blocks - std::uint64_t{1}) * block + last + way.sum + way.result;
 }
 
 }  // namespace
@@ -110,20 +128,23 @@ void TensorTiming::Add(const TensorCommand& c) {
       return;
     }
     case TensorOpcode::kConvolve: {
-      const std::uint64_t tile = TilePeriod(TensorTileWords(c, size_), n);
+      const std::uint64_t words = TensorTileWords(c, size_), tile = TilePeriod(words, n);
       const bool second = (c.flags & kTensorInt32) != 0;
       switch (c.precision) {
         case TensorPrecision::kInt8:
           cycles_ += DenseCycles(c, n, tile, with_residual, Int8Way(n));
           return;
         case TensorPrecision::kBfloat16:
-          cycles_ += BfloatCycles(c, n);
+          cycles_ += FloatCycles(c, words, BfloatWay(n, words));
           return;
         case TensorPrecision::kInt16:
           cycles_ += DenseCycles(c, n, tile, second ? 1 : 0, Int16Way(n, second));
           return;
         case TensorPrecision::kInt32:
           cycles_ += DenseCycles(c, n, tile, 0, Int32Way(n));
+          return;
+        case TensorPrecision::kFloat32:
+          cycles_ += FloatCycles(c, words, Float32Way(n, words));
           return;
       }
       return;

@@ -119,6 +119,9 @@ TensorRun TensorUnit::Run(std::span<const std::uint64_t> program, std::span<cons
           case TensorPrecision::kInt32:
             ConvolveInt32(command, following);
             break;
+          case TensorPrecision::kFloat32:
+            ConvolveFloat32(command, following);
+            break;
         }
         break;
       case TensorOpcode::kDepthwise:

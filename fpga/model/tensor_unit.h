@@ -47,6 +47,7 @@ class TensorUnit {
   void ConvolveBfloat(const TensorCommand& command, std::span<const std::uint64_t> following);
   void ConvolveInt16(const TensorCommand& command, std::span<const std::uint64_t> following);
   void ConvolveInt32(const TensorCommand& command, std::span<const std::uint64_t> following);
+  void ConvolveFloat32(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Depthwise(const TensorCommand& command, std::span<const std::uint64_t> following);
   void Pool(const TensorCommand& command, std::span<const std::uint64_t> following);
 
@@ -54,6 +55,9 @@ class TensorUnit {
   template <typename Value, typename Add>
   void ForEachVector(const TensorCommand& command, std::span<const std::uint64_t>& following, Value pad,
                      Add add) const;
+  template <typename Value, typename Add, typename Result>
+  void ConvolveFloats(const TensorCommand& command, std::span<const std::uint64_t> following, Value pad,
+                      Add add, Result result);
   template <typename Value>
   void WriteWide(const TensorCommand& command, std::uint32_t block, std::size_t column, std::uint32_t pixel,
                  Value value);

@@ -50,4 +50,26 @@ void TensorUnit::WriteWide(const TensorCommand& c, std::uint32_t block, std::siz
   PutBytes(activations_, vector * size_.lanes + column % per_vector * sizeof(Value), value);
 }
 
+// A whole convolution with accumulators of float32. add: what an accumulator becomes with the activations and
+// weights of a group; result: what is written for one. Both and `pad` by their bits.
+template <typename Value, typename Add, typename Result>
+void TensorUnit::ConvolveFloats(const TensorCommand& c, std::span<const std::uint64_t> following, Value pad,
+                                Add add, Result result) {
+  const std::size_t n = size_.lanes / sizeof(Value);
+  std::vector<std::uint32_t> sums(std::size_t{c.output_height} * c.output_width * n);
+  for (std::uint32_t block = 0; block < c.output_blocks; ++block) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<std::uint32_t>(following[i % n]);
+    following = following.subspan(n);
+    ForEachVector(c, following, pad, [&](std::uint32_t pixel, auto inputs, auto weights) {
+      for (std::size_t column = 0; column < n; ++column) {
+        std::uint32_t& sum = sums[pixel * n + column];
+        sum = add(sum, inputs, weights.subspan(column * n, n));
+      }
+    });
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      WriteWide(c, block, i % n, static_cast<std::uint32_t>(i / n), result(sums[i]));
+    }
+  }
+}
+
 }  // namespace tributary::fpga

@@ -5,9 +5,8 @@ import struct
 from seed_bytes import fill
 
 END, LOAD, STORE, CONVOLVE, DEPTHWISE, MAX_POOL, SUM_POOL, KEEP = range(8)
-RESIDUAL, KEPT, FLOAT32 = 4, 8, 16
-RESULTS32 = FLOAT32
-BFLOAT16, INT16, INT32 = 1, 2, 3
+RESIDUAL, KEPT, RESULTS32 = 4, 8, 16
+BFLOAT16, INT16, INT32, FLOAT32 = 1, 2, 3, 4
 LANES = 8
 CHANNELS = struct.pack("<IHH", 7, 1 << 14, 3) * LANES
 
@@ -34,7 +33,7 @@ def layer(opcode, side=6, kernel=3, blocks=1, **fields):
 
 
 def program(*parts, lanes=0):
-    """`lanes`: 0 is 8, 1 is 16, 2 is 32; 129 is 8 with bfloat16, 66 with int16, 33 with int32. Both buffers have 255 words."""
+    """`lanes`: 0 is 8, 1 is 16, 2 is 32; 129 is 8 with bfloat16, 66 with int16, 33 with int32, 18 with float32. Both buffers have 255 words."""
     return bytes([lanes, 255, 255]) + b"".join(parts)
 
 
@@ -54,12 +53,14 @@ def tensor_programs():
         "convolve_bad_weight": program(load, layer(CONVOLVE), b"\x80" * len(weights), CHANNELS, store, end),
         "convolve_16_lanes": program(load, layer(CONVOLVE, kernel=1, origin_y=0, origin_x=0), weights[:256], CHANNELS * 2, store, end, lanes=1),
         "bfloat": program(load, layer(CONVOLVE, precision=BFLOAT16, low=0, high=0), biases, weights[:9 * 32], store, end, lanes=129),
-        "bfloat_float32": program(load, layer(CONVOLVE, precision=BFLOAT16, flags=FLOAT32, kernel=1, origin_y=0, origin_x=0), biases,
+        "bfloat_float32": program(load, layer(CONVOLVE, precision=BFLOAT16, flags=RESULTS32, kernel=1, origin_y=0, origin_x=0), biases,
                                   weights[:32], store, end, lanes=129),
         "int16": program(load, layer(CONVOLVE, precision=INT16, low=0, high=0, sum_zero=-128, sum_low=-1), weights[:9 * 32], scales, store, end, lanes=66),
         "int16_int32": program(load, layer(CONVOLVE, precision=INT16, flags=RESULTS32, kernel=1, origin_y=0, origin_x=0), weights[:32], scales,
                                store, end, lanes=66),
         "int32": program(load, layer(CONVOLVE, precision=INT32, low=0, high=0, sum_low=-1), weights[:9 * 16], wide, store, end, lanes=33),
+        "float32": program(load, layer(CONVOLVE, precision=FLOAT32, low=0, high=0, sum_low=-128, sum_high=127), biases[:16], weights[:9 * 16], store,
+                           end, lanes=18),
         "two_layers": program(load, layer(DEPTHWISE), taps, CHANNELS, layer(DEPTHWISE, input_address=100, output_address=150), taps[::-1],
                               CHANNELS, store, end),
         "depthwise": program(load, layer(DEPTHWISE), taps, CHANNELS, store, end),

@@ -1,5 +1,5 @@
   // Registers, masters and the course of a run of a tensor kernel. Parameters: LANES, ACTIVATIONS, PIXELS, LINE, KEPT, FAMILY,
-  // BFLOAT16, INT16, INT32.
+  // BFLOAT16, INT16, INT32, FLOAT32.
   //
   // `parameters` is the program of `parameter words` words, `input` a buffer of `configuration` words, `output` one of `seed`
   // words. Behind the output buffer the run leaves three words: the first two are those of kernel_shell.sv, with 1 frame done
@@ -109,7 +109,7 @@
 
   tensor_unit #(
     .LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .LINE(LINE), .KEPT(KEPT), .FAMILY(FAMILY), .BFLOAT16(BFLOAT16),
-    .INT16(INT16), .INT32(INT32)
+    .INT16(INT16), .INT32(INT32), .FLOAT32(FLOAT32)
   ) u_block (
     .clk_i(ap_clk), .rst_ni(ap_rst_n), .start_i((state_q == Begin) & program_idle),
     .program_words_i(parameter_words_q), .input_base_i(input_q), .output_base_i(output_q),

@@ -14,5 +14,6 @@ module tensor_kernel #(
   localparam int BFLOAT16 = 0;
   localparam int INT16    = 0;
   localparam int INT32    = 0;
+  localparam int FLOAT32  = 0;
 `include "tensor_body.svh"
 endmodule

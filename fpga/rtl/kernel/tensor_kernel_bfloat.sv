@@ -13,5 +13,6 @@ module tensor_kernel_bfloat #(
   localparam int BFLOAT16 = 1;
   localparam int INT16    = 0;
   localparam int INT32    = 0;
+  localparam int FLOAT32  = 0;
 `include "tensor_body.svh"
 endmodule

@@ -1,6 +1,6 @@
 // Sums of tiles, one per output pixel and lane. The first tile of a block begins the sums, the last one sends them on instead
 // of storing them. Two visits of a pixel are at least three cycles apart. In int16 two lanes hold one sum of 64 bits, in int32 three
-// of four lanes one of 96: more than any command can fill. In bfloat16 other adders use the memory.
+// of four lanes one of 96: more than any command can fill. In bfloat16 and float32 other adders use the memory.
 module tensor_accumulator #(
   parameter int LANES  = 16,
   parameter int PIXELS = 1024,

@@ -9,6 +9,7 @@ module tensor_address #(
   parameter int PIXELS      = 1024,
   parameter int BFLOAT16    = 0,
   parameter int INT16       = 0,
+  parameter int FLOAT32     = 0,
   parameter int AW          = $clog2(ACTIVATIONS),
   parameter int PW          = $clog2(PIXELS)
 ) (
@@ -48,7 +49,9 @@ module tensor_address #(
   state_e state_q;
 
   wire [7:0]         opcode        = command_i[7:0];
-  wire               bfloat        = BFLOAT16 != 0 && command_i[9:8] == 2'(tensor_pkg::BFLOAT16);
+  wire [7:0]         precision     = command_i[15:8];
+  wire               floats        = (BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16) ||
+                                     (FLOAT32 != 0 && precision == tensor_pkg::FLOAT32);
   wire               two_vectors   = (BFLOAT16 != 0 || INT16 != 0) && command_i[16+4];
   wire               with_residual = command_i[16+2];
   wire [15:0]        input_blocks  = command_i[47:32];
@@ -139,8 +142,8 @@ module tensor_address #(
   wire outer_first = (oh_q == '0) & (ov_q == '0);
   wire last_tile   = oh_end & ov_end & inputs_end;
   wire outputs_begin = convolve ? inner_first & last_tile : inner_first & outer_first;  // those of a block
-  // Channel words are due with the outputs, in bfloat16 with the first tile.
-  wire begins      = bfloat ? inner_first & outer_first & (input_block_q == '0) : outputs_begin;
+  // Channel words are due with the outputs, in bfloat16 and float32 with the first tile.
+  wire begins      = floats ? inner_first & outer_first & (input_block_q == '0) : outputs_begin;
   wire blocked     = (convolve & inner_first & ~tile_ready_i) | (begins & ~channels_ready_i) |
                      (depthwise & begins & ~taps_ready_i);
   wire step        = (state_q == Run) & ~blocked & ~abort_i;

@@ -21,14 +21,7 @@ module tensor_bfloat_output #(
 );
   localparam int HALF = 8 * LANES;
 
-  // Limits have to do with values of their own sign. NaN has none.
-  function automatic logic [15:0] limited(input logic [15:0] value, input logic [15:0] low, input logic [15:0] high);
-    logic [15:0] limit;
-    limit   = value[15] ? low : high;
-    limited = value[14:0] > limit[14:0] && value[14:6] != '1 ? limit : value;
-  endfunction
-
-  logic [16*COLUMNS-1:0] rounded_q;
+  logic [16*COLUMNS-1:0] rounded_q, limited;
   logic [HALF-1:0]       upper_q, data_q;
   logic                  valid_q, valid_qq, first_q, first_qq;
   assign valid_o  = float32_i ? valid_q | valid_qq : valid_qq;
@@ -45,9 +38,14 @@ module tensor_bfloat_output #(
     end
     upper_q <= sums_i[HALF+:HALF];
   end
+  for (genvar c = 0; c < COLUMNS; c++) begin : gen_column
+    tensor_float_limit #(.WIDTH(16)) limiter (
+      .value_i(rounded_q[16*c+:16]), .low_i, .high_i, .value_o(limited[16*c+:16])
+    );
+  end
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < COLUMNS; i++) begin
-      data_q[16*i+:16] <= !float32_i ? limited(rounded_q[16*i+:16], low_i, high_i)
+      data_q[16*i+:16] <= !float32_i ? limited[16*i+:16]
         : valid_i ? sums_i[16*i+:16] : upper_q[16*i+:16];
     end
   end

@@ -7,7 +7,8 @@ module tensor_check #(
   parameter int KEPT        = 8192,
   parameter int BFLOAT16    = 0,     // 1: a CONVOLVE may have that precision
   parameter int INT16       = 0,     // the same
-  parameter int INT32       = 0
+  parameter int INT32       = 0,
+  parameter int FLOAT32     = 0
 ) (
   input  logic         clk_i,
   input  logic [511:0] command_i,
@@ -52,11 +53,11 @@ module tensor_check #(
     near = origin > -16'sd1024 && origin < 16'sd1024;
   endfunction
 
-  // int8 and int32 have flags up to bit 3, the others one more; only int8 has a residual.
+  // int8 and precisions of 32 bits have flags up to bit 3, the others one more; only int8 has a residual.
   wire other   = (BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16) || (INT16 != 0 && precision == tensor_pkg::INT16);
-  wire int32   = INT32 != 0 && precision == tensor_pkg::INT32;
+  wire wide    = (INT32 != 0 && precision == tensor_pkg::INT32) || (FLOAT32 != 0 && precision == tensor_pkg::FLOAT32);
   wire precise = precision == tensor_pkg::INT8 ? command_i[31:20] == '0
-    : (other || int32) && convolve && !with_residual && command_i[31:21] == '0 && !(int32 && command_i[20]);
+    : (other || wide) && convolve && !with_residual && command_i[31:21] == '0 && !(wide && command_i[20]);
 
   // Sides: rows and columns of input and output.
   logic sides, strides, places, depthwise_fits;

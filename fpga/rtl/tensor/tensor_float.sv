@@ -1,11 +1,12 @@
-// CONVOLVE in bfloat16: the matrix, the accumulators of float32 and the output stage. Addresses, weights, channel words and the
-// memory of the accumulators are those of int8. Two visits of a pixel are at least nine cycles apart.
+// CONVOLVE in bfloat16 or float32: the matrix, the accumulators of float32 and the output stage. Addresses, weights, channel words
+// and the memory of the accumulators are those of int8. Two visits of a pixel are at least nine cycles apart.
 module tensor_float #(
   parameter int LANES   = 16,
   parameter int PIXELS  = 1024,
   parameter int FAMILY  = 1,
+  parameter int FLOAT32 = 0,  // 0: bfloat16
   parameter int PW      = $clog2(PIXELS),
-  parameter int COLUMNS = LANES / 2
+  parameter int COLUMNS = FLOAT32 != 0 ? LANES / 4 : LANES / 2
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -37,17 +38,25 @@ module tensor_float #(
   output logic                  last_o,
   output logic [8*LANES-1:0]    data_o
 );
-  localparam int SW     = 27 + $clog2(COLUMNS);
-  localparam int MATRIX = ($clog2(COLUMNS) + 1) / 2 + COLUMNS + 5;
+  localparam int LEVELS = ($clog2(COLUMNS) + 1) / 2;
+  localparam int SW     = (FLOAT32 != 0 ? 28 : 27) + $clog2(COLUMNS);
+  localparam int MATRIX = FLOAT32 != 0 ? LEVELS + 6 : LEVELS + COLUMNS + 5;  // cycles
   localparam int ADD    = 7;
 
   logic [SW*COLUMNS-1:0] groups;
   logic [10*COLUMNS-1:0] exponents;
   logic [COLUMNS-1:0]    special;
-  tensor_bfloat_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
-    .clk_i, .activations_i(vector_i), .swap_i(valid_i & first_i), .shift_i, .weights_i,
-    .sums_o(groups), .exponents_o(exponents), .special_o(special)
-  );
+  if (FLOAT32 != 0) begin : gen_float32_matrix
+    tensor_float32_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
+      .clk_i, .activations_i(vector_i), .swap_i(valid_i & first_i), .shift_i, .weights_i,
+      .sums_o(groups), .exponents_o(exponents), .special_o(special)
+    );
+  end else begin : gen_bfloat_matrix
+    tensor_bfloat_matrix #(.LANES(LANES), .FAMILY(FAMILY)) matrix (
+      .clk_i, .activations_i(vector_i), .swap_i(valid_i & first_i), .shift_i, .weights_i,
+      .sums_o(groups), .exponents_o(exponents), .special_o(special)
+    );
+  end
 
   // Marks one cycle before the group's sums, and with the accumulators' new values.
   logic begins_next, begins_q, block_next, group_valid, yields_late, first_late, sum_valid;
@@ -80,9 +89,18 @@ module tensor_float #(
   assign write_o = sum_valid & ~yields_late;
 
   wire unused = &{1'b0, command_i};
-  tensor_bfloat_output #(.LANES(LANES)) results (
-    .clk_i, .rst_ni, .float32_i(command_i[20]), .low_i(command_i[400+:16]), .high_i(command_i[416+:16]),
-    .valid_i(sum_valid & yields_late), .first_i(first_late), .sums_i(sums_o),
-    .valid_o, .first_o, .second_o, .last_o, .data_o
-  );
+  wire yields = sum_valid & yields_late;
+  if (FLOAT32 != 0) begin : gen_float32_results
+    tensor_float32_output #(.LANES(LANES)) results (
+      .clk_i, .rst_ni, .low_i(command_i[384+:32]), .high_i(command_i[416+:32]),
+      .valid_i(yields), .first_i(first_late), .sums_i(sums_o), .valid_o, .first_o, .data_o
+    );
+    assign second_o = 1'b0;
+    assign last_o   = valid_o;
+  end else begin : gen_bfloat_results
+    tensor_bfloat_output #(.LANES(LANES)) results (
+      .clk_i, .rst_ni, .float32_i(command_i[20]), .low_i(command_i[400+:16]), .high_i(command_i[416+:16]),
+      .valid_i(yields), .first_i(first_late), .sums_i(sums_o), .valid_o, .first_o, .second_o, .last_o, .data_o
+    );
+  end
 endmodule

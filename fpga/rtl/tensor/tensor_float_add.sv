@@ -1,5 +1,5 @@
 // One accumulator of float32: adds the sum of a group of products and rounds once. A sum per cycle, its result 7 cycles later.
-// fpga/model/tensor_bfloat.h defines the arithmetic (3 to 5 there).
+// fpga/model/tensor_float.h defines the arithmetic.
 module tensor_float_add #(
   parameter int SW = 30  // at most 31
 ) (

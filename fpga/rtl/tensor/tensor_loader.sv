@@ -1,12 +1,13 @@
 // Takes the weights and channel words of one command from the program, ahead of their use: the next tile waits in the matrix,
 // the next channel words wait in the output stage. Order per output block: CONVOLVE has a tile per input block, kernel row and
 // kernel column, DEPTHWISE nine taps, pools nothing; then a channel word per lane. In bfloat16 and int16 a tile has LANES / 2
-// rows, in int32 LANES / 4. In bfloat16 LANES / 2 channel words come before the tiles of their block.
+// rows, in int32 and float32 LANES / 4. In bfloat16 and float32 as many channel words come before the tiles of their block.
 module tensor_loader #(
   parameter int LANES    = 16,
   parameter int BFLOAT16 = 0,
   parameter int INT16    = 0,
-  parameter int INT32    = 0
+  parameter int INT32    = 0,
+  parameter int FLOAT32  = 0
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -44,17 +45,21 @@ module tensor_loader #(
   localparam int TILE_WORDS = LANES * LANES / 8;
   // From taking a tile to its weights' exchange in the matrix, less the way of the next row.
   localparam int GAP = ROW_WORDS == 1 ? 2 : ROW_WORDS == 2 ? 1 : 0;
-  // In bfloat16 a tile of 8 lanes arrives so soon that the accumulators have to be waited for.
-  localparam int BFLOAT_GAP = ROW_WORDS == 1 ? 4 : GAP;
-  localparam int GAP_BITS   = BFLOAT16 != 0 ? 3 : 2;
+  // In bfloat16 and float32 a tile of 8 lanes arrives so soon that the accumulators have to be waited for.
+  localparam int BFLOAT_GAP  = ROW_WORDS == 1 ? 4 : GAP;
+  localparam int FLOAT32_GAP = ROW_WORDS == 1 ? 6 : GAP;
+  localparam int GAP_BITS    = BFLOAT16 != 0 || FLOAT32 != 0 ? 3 : 2;
 
   typedef enum logic [2:0] {Idle, Tile, Taps, Channels, Next} state_e;
   state_e state_q, state_d;
 
   wire [7:0]  opcode       = command_i[7:0];
-  wire        bfloat       = BFLOAT16 != 0 && command_i[9:8] == 2'(tensor_pkg::BFLOAT16);
-  wire        half         = bfloat | (INT16 != 0 && command_i[9:8] == 2'(tensor_pkg::INT16));  // LANES / 2 rows
-  wire        quarter      = INT32 != 0 && command_i[9:8] == 2'(tensor_pkg::INT32);
+  wire [7:0]  precision    = command_i[15:8];
+  wire        bfloat       = BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16;
+  wire        float32      = FLOAT32 != 0 && precision == tensor_pkg::FLOAT32;
+  wire        floats       = bfloat | float32;
+  wire        half         = bfloat | (INT16 != 0 && precision == tensor_pkg::INT16);    // LANES / 2 rows
+  wire        quarter      = float32 | (INT32 != 0 && precision == tensor_pkg::INT32);
   wire        whole        = ~half & ~quarter;                                       // int8
   wire [15:0] input_blocks = command_i[47:32];
   wire [15:0] blocks       = command_i[63:48];
@@ -91,7 +96,8 @@ module tensor_loader #(
   wire tile_end     = took & (state_q == Tile) &
     (word_q == (half ? 8'(TILE_WORDS / 2 - 1) : quarter ? 8'(TILE_WORDS / 4 - 1) : 8'(TILE_WORDS - 1)));
   wire taps_end     = took & (state_q == Taps) & (word_q == 8'(TAP_WORDS - 1));
-  wire channels_end = took & (state_q == Channels) & (word_q == (bfloat ? 8'(LANES / 2 - 1) : 8'(LANES - 1)));
+  wire channels_end = took & (state_q == Channels) &
+    (word_q == (bfloat ? 8'(LANES / 2 - 1) : float32 ? 8'(LANES / 4 - 1) : 8'(LANES - 1)));
   wire row_end      = row_word_q == 8'(ROW_WORDS - 1);
   wire kx_end       = kx_q == kernel_cols - 8'd1;
   wire ky_end       = ky_q == kernel_rows - 8'd1;
@@ -107,14 +113,14 @@ module tensor_loader #(
 
   wire unused = &{1'b0, command_i};
   state_e first_state;
-  assign first_state = bfloat ? Channels : opcode == tensor_pkg::CONVOLVE ? Tile : opcode == tensor_pkg::DEPTHWISE ? Taps : Channels;
+  assign first_state = floats ? Channels : opcode == tensor_pkg::CONVOLVE ? Tile : opcode == tensor_pkg::DEPTHWISE ? Taps : Channels;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       Idle:     if (start_i) state_d = first_state;
-      Tile:     if (tile_end && block_tiles_end) state_d = !bfloat ? Channels : block_q == blocks ? Idle : Next;
+      Tile:     if (tile_end && block_tiles_end) state_d = !floats ? Channels : block_q == blocks ? Idle : Next;
       Taps:     if (taps_end) state_d = Channels;
-      Channels: if (channels_end) state_d = bfloat ? Tile : block_q == blocks - 16'd1 ? Idle : Next;
+      Channels: if (channels_end) state_d = floats ? Tile : block_q == blocks - 16'd1 ? Idle : Next;
       Next:     state_d = first_state;
       default:  state_d = Idle;
     endcase
@@ -170,7 +176,7 @@ module tensor_loader #(
     end else begin
       state_q     <= state_d;
       row_valid_q <= took & (state_q == Tile) & row_end;
-      if (tile_take_i) gap_q <= bfloat ? GAP_BITS'(BFLOAT_GAP) : GAP_BITS'(GAP);
+      if (tile_take_i) gap_q <= bfloat ? GAP_BITS'(BFLOAT_GAP) : float32 ? GAP_BITS'(FLOAT32_GAP) : GAP_BITS'(GAP);
       else if (gap_q != '0) gap_q <= gap_q - 1'b1;
       // A command begins when the one before has left the datapath: what an aborted one left behind is forgotten.
       tile_waits_q    <= ~start_i & (tile_end | (tile_waits_q & ~tile_take_i));

@@ -15,6 +15,7 @@ package tensor_pkg;
   localparam logic [7:0] BFLOAT16   = 8'd1;
   localparam logic [7:0] INT16      = 8'd2;
   localparam logic [7:0] INT32      = 8'd3;
+  localparam logic [7:0] FLOAT32    = 8'd4;
 
   localparam logic [2:0] OK            = 3'd0;
   localparam logic [2:0] BAD_FIELD     = 3'd1;

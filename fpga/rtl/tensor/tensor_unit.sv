@@ -9,7 +9,8 @@ module tensor_unit #(
   parameter int FAMILY      = 1,      // 1: DSP48E1, 2: DSP48E2
   parameter int BFLOAT16    = 0,      // 1: CONVOLVE has bfloat16, too
   parameter int INT16       = 0,      // the same
-  parameter int INT32       = 0
+  parameter int INT32       = 0,
+  parameter int FLOAT32     = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -60,11 +61,13 @@ module tensor_unit #(
   logic         loading, addressing, transferring, loader_ended, bad_weight, bad_read, bad_write;
   wire          convolve  = command[7:0] == tensor_pkg::CONVOLVE;
   wire          depthwise = command[7:0] == tensor_pkg::DEPTHWISE;
-  wire          bfloat    = BFLOAT16 != 0 && command[9:8] == 2'(tensor_pkg::BFLOAT16);
-  wire          int16     = INT16 != 0 && command[9:8] == 2'(tensor_pkg::INT16);
-  wire          int32     = INT32 != 0 && command[9:8] == 2'(tensor_pkg::INT32);
-  // Other numbers than int8 have 16 bits, int32 has no other pad value than 0.
-  wire [15:0]   pad_value = int32 ? 16'd0 : {bfloat | int16 ? command[392+:8] : command[384+:8], command[384+:8]};
+  wire [7:0]    precision = command[15:8];
+  wire          bfloat    = BFLOAT16 != 0 && precision == tensor_pkg::BFLOAT16;
+  wire          int16     = INT16 != 0 && precision == tensor_pkg::INT16;
+  wire          int32     = INT32 != 0 && precision == tensor_pkg::INT32;
+  wire          float32   = FLOAT32 != 0 && precision == tensor_pkg::FLOAT32;
+  // Numbers of 32 bits have no other pad value than 0.
+  wire [15:0]   pad_value = int32 | float32 ? 16'd0 : {bfloat | int16 ? command[392+:8] : command[384+:8], command[384+:8]};
   wire          kept      = command[19];
 
   // Places that are read, and the vectors that come from there three cycles later.
@@ -88,7 +91,7 @@ module tensor_unit #(
   );
 
   tensor_check #(.LANES(LANES), .ACTIVATIONS(ACTIVATIONS), .LINE(LINE), .KEPT(KEPT), .BFLOAT16(BFLOAT16), .INT16(INT16),
-    .INT32(INT32)) fields (
+    .INT32(INT32), .FLOAT32(FLOAT32)) fields (
     .clk_i, .command_i(command), .input_words_i, .output_words_i, .status_o(check)
   );
 
@@ -114,7 +117,7 @@ module tensor_unit #(
     .ready_i(loader_ready & kept), .last_o(kept_last)
   );
 
-  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32)) loader (
+  tensor_loader #(.LANES(LANES), .BFLOAT16(BFLOAT16), .INT16(INT16), .INT32(INT32), .FLOAT32(FLOAT32)) loader (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(loading),
     .ended_o(loader_ended), .bad_weight_o(bad_weight),
     .data_i(kept ? kept_data : program_data_i), .valid_i(kept ? kept_valid : loader_valid), .last_i(kept ? kept_last : last),
@@ -125,7 +128,7 @@ module tensor_unit #(
     .channels_claim_i(channels_claim), .channels_taken_i(channels_taken)
   );
 
-  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .BFLOAT16(BFLOAT16), .INT16(INT16)) addresses (
+  tensor_address #(.ACTIVATIONS(ACTIVATIONS), .PIXELS(PIXELS), .BFLOAT16(BFLOAT16), .INT16(INT16), .FLOAT32(FLOAT32)) addresses (
     .clk_i, .rst_ni, .command_i(command), .start_i(compute_start), .abort_i(abort), .busy_o(addressing),
     .bad_address_o(bad_read),
     .tile_ready_i(tile_ready), .tile_take_o(tile_take), .taps_ready_i(taps_ready), .taps_take_o(taps_take),
@@ -177,7 +180,7 @@ module tensor_unit #(
   tensor_dense_marks #(
     .WIDTH(PW + 3), .MATRIX(MATRIX), .INT16(INT16), .INT32(INT32), .INT16_MATRIX(INT16_MATRIX), .INT32_MATRIX(INT32_MATRIX)
   ) dense_marks (
-    .clk_i, .rst_ni, .int16_i(int16), .int32_i(int32), .valid_i(vector_valid & convolve & ~bfloat),
+    .clk_i, .rst_ni, .int16_i(int16), .int32_i(int32), .valid_i(vector_valid & convolve & ~bfloat & ~float32),
     .marks_i({vector_pixel, vector_begins, vector_yields, vector_first_output}), .next_marks_o(dense_next_marks),
     .valid_o(dense_valid), .marks_o({dense_pixel, dense_begins, dense_yields, dense_first})
   );
@@ -189,38 +192,54 @@ module tensor_unit #(
     .clk_i, .read_pixel_i(dense_next_marks[PW+2:3]), .valid_i(dense_valid), .first_i(dense_begins), .last_i(dense_yields),
     .pixel_i(dense_pixel), .sums_i(products), .int16_i(int16), .int16_sums_i(int16_products),
     .int32_i(int32), .int32_sums_i(int32_products), .sums_o(dense_sums),
-    .float_i(bfloat), .float_read_pixel_i(bfloat_read_pixel), .float_stored_o(bfloat_stored),
-    .float_write_i(bfloat_write), .float_pixel_i(bfloat_pixel), .float_sums_i(bfloat_sums)
+    .float_i(bfloat | float32), .float_read_pixel_i(float32 ? float32_read_pixel : bfloat_read_pixel),
+    .float_stored_o(float_stored), .float_write_i(bfloat_write | float32_write),
+    .float_pixel_i(float32 ? float32_pixel : bfloat_pixel),
+    .float_sums_i(float32 ? {bfloat_sums[16*LANES-1:8*LANES], float32_sums} : bfloat_sums)
   );
 
   // Dense in bfloat16.
   logic [PW-1:0]       bfloat_read_pixel, bfloat_pixel;
-  logic [16*LANES-1:0] bfloat_biases, bfloat_stored, bfloat_sums;
+  logic [16*LANES-1:0] float_biases, float_stored, bfloat_sums;
   logic [VW-1:0]       bfloat_data;
   logic                bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last;
   if (BFLOAT16 != 0) begin : gen_bfloat
     tensor_float #(.LANES(LANES), .PIXELS(PIXELS), .FAMILY(FAMILY)) dense (
       .clk_i, .rst_ni, .command_i(command), .valid_i(vector_valid & bfloat), .first_i(vector_first),
       .begins_i(vector_begins), .yields_i(vector_yields), .first_output_i(vector_first_output), .pixel_i(vector_pixel),
-      .vector_i(vector_q), .shift_i(row_valid), .weights_i(row), .biases_i(bfloat_biases), .biases_taken_o(bfloat_taken),
-      .read_pixel_o(bfloat_read_pixel), .stored_i(bfloat_stored), .write_o(bfloat_write), .pixel_o(bfloat_pixel),
+      .vector_i(vector_q), .shift_i(row_valid), .weights_i(row), .biases_i(float_biases), .biases_taken_o(bfloat_taken),
+      .read_pixel_o(bfloat_read_pixel), .stored_i(float_stored), .write_o(bfloat_write), .pixel_o(bfloat_pixel),
       .sums_o(bfloat_sums), .valid_o(bfloat_valid), .first_o(bfloat_first), .second_o(bfloat_second),
       .last_o(bfloat_last), .data_o(bfloat_data)
     );
   end else begin : gen_no_bfloat
     assign {bfloat_read_pixel, bfloat_pixel, bfloat_sums, bfloat_data} = '0;
     assign {bfloat_taken, bfloat_write, bfloat_valid, bfloat_first, bfloat_second, bfloat_last} = '0;
-    wire unused_bfloat = &{1'b0, bfloat_biases, bfloat_stored};
   end
 
-  if (BFLOAT16 != 0) begin : gen_biases
-    // LANES / 2 channel words enter at the last lane.
-    for (genvar c = 0; c < LANES / 2; c++) begin : gen_bias
-      assign bfloat_biases[32*c+:32] = channels[53*(c+LANES/2)+:32];
-    end
-  end else begin : gen_no_biases
-    assign bfloat_biases = '0;
+  // Dense in float32.
+  logic [PW-1:0]       float32_read_pixel, float32_pixel;
+  logic [8*LANES-1:0]  float32_sums;
+  logic [VW-1:0]       float32_data;
+  logic                float32_taken, float32_write, float32_valid, float32_first, float32_second, float32_last;
+  if (FLOAT32 != 0) begin : gen_float32
+    tensor_float #(.LANES(LANES), .PIXELS(PIXELS), .FAMILY(FAMILY), .FLOAT32(1)) dense (
+      .clk_i, .rst_ni, .command_i(command), .valid_i(vector_valid & float32), .first_i(vector_first),
+      .begins_i(vector_begins), .yields_i(vector_yields), .first_output_i(vector_first_output), .pixel_i(vector_pixel),
+      .vector_i(vector_q), .shift_i(row_valid), .weights_i(row), .biases_i(float_biases[16*LANES-1:8*LANES]),
+      .biases_taken_o(float32_taken), .read_pixel_o(float32_read_pixel), .stored_i(float_stored[8*LANES-1:0]),
+      .write_o(float32_write), .pixel_o(float32_pixel), .sums_o(float32_sums), .valid_o(float32_valid),
+      .first_o(float32_first), .second_o(float32_second), .last_o(float32_last), .data_o(float32_data)
+    );
+  end else begin : gen_no_float32
+    assign {float32_read_pixel, float32_pixel, float32_sums, float32_data} = '0;
+    assign {float32_taken, float32_write, float32_valid, float32_first, float32_second, float32_last} = '0;
   end
+  // Channel words enter at the last lane: those of bfloat16 fill the upper half of the lanes, those of float32 a quarter.
+  for (genvar c = 0; c < LANES / 2; c++) begin : gen_bias
+    assign float_biases[32*c+:32] = channels[53*(c+LANES/2)+:32];
+  end
+  wire unused_floats = &{1'b0, float_biases, float_stored};
 
   // Dense in int16.
   logic [IW*LANES/2-1:0] int16_products;
@@ -295,11 +314,13 @@ module tensor_unit #(
     .channel_valid_i(channel_valid), .channel_i(channel), .channels_taken_o(channels_taken),
     .residual_valid_i(residual_valid), .residual_i(residual_q),
     .valid_i(sums_valid_q & ~int16 & ~int32), .first_i(sums_first_q), .sums_i(sums_q),
-    .channels_o(channels), .other_taken_i(bfloat_taken | int16_taken | int32_taken),
-    .other_valid_i(bfloat_valid | int16_valid | int32_valid),
-    .other_first_i(bfloat_first | int16_first | int32_first), .other_second_i(bfloat_second | int16_second),
-    .other_last_i(bfloat_last | int16_last | int32_valid),
-    .other_data_i(int16 ? int16_data : int32 ? int32_data : bfloat_data), .written_o(result_written),
+    .channels_o(channels), .other_taken_i(bfloat_taken | float32_taken | int16_taken | int32_taken),
+    .other_valid_i(bfloat_valid | float32_valid | int16_valid | int32_valid),
+    .other_first_i(bfloat_first | float32_first | int16_first | int32_first),
+    .other_second_i(bfloat_second | float32_second | int16_second),
+    .other_last_i(bfloat_last | float32_last | int16_last | int32_valid),
+    .other_data_i(int16 ? int16_data : int32 ? int32_data : float32 ? float32_data : bfloat_data),
+    .written_o(result_written),
     .write_valid_o(result_valid), .write_address_o(result_address), .write_data_o(result_data)
   );
 endmodule

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fpga/model/tensor_layout.h"
-#include "fpga/tb/tensor/random_bfloats.h"
+#include "fpga/tb/tensor/random_floats.h"
 
 namespace tributary::fpga {
 
@@ -20,7 +20,7 @@ class RandomTensorProgram {
  public:
   struct Counts {
     std::uint64_t convolve = 0, depthwise = 0, pool = 0, residual = 0, padded = 0, strided = 0, in_place = 0;
-    std::uint64_t bfloat = 0, float32 = 0, int16 = 0, results32 = 0, int32 = 0;
+    std::uint64_t bfloat = 0, float_sums = 0, int16 = 0, results32 = 0, int32 = 0, float32 = 0;
   };
 
   RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
@@ -31,8 +31,8 @@ class RandomTensorProgram {
     const auto flips = static_cast<std::uint16_t>(Below(2));
     if (load) program_.Load(0, 0, size_.activations, flips);
     for (int i = 0; i < commands; ++i) {
-      if ((size_.bfloat16 || size_.int16 || size_.int32) && Below(3) == 0) {
-        OtherPrecision();
+      if (!others_.empty() && Below(3) == 0) {
+        Convolve(others_[Below(static_cast<std::uint32_t>(others_.size()))]);
         continue;
       }
       switch (Below(4)) {
@@ -53,47 +53,32 @@ class RandomTensorProgram {
     return program_.words();
   }
 
-  // The same with CONVOLVE in bfloat16 only, on an input of numbers whose sums are often finite.
-  std::vector<std::uint64_t> MakeBfloat(int commands) {
+  // The same with CONVOLVE in one other precision only.
+  std::vector<std::uint64_t> MakeChain(int commands, TensorPrecision precision) {
     program_.Load(0, 0, size_.activations);
-    for (int i = 0; i < commands; ++i) ConvolveBfloat();
+    for (int i = 0; i < commands; ++i) Convolve(precision);
     program_.Store(0, 0, size_.activations);
     program_.End();
     return program_.words();
   }
-  std::vector<std::uint64_t> BfloatInput() {
+  // Its input: floats whose sums are often finite, or integers that are at their extremes one time in four.
+  std::vector<std::uint64_t> ChainInput(TensorPrecision precision) {
+    const std::size_t bytes = std::size_t{size_.activations} * size_.lanes;
+    const TensorUnitSize words = {.lanes = 8};
     numbers_.Choose(random_);
-    std::vector<std::uint64_t> words(std::size_t{size_.activations} * size_.vector_words());
-    for (std::uint64_t& word : words) {
-      for (int i = 0; i < 4; ++i) word = word << 16 | numbers_.Next(random_);
+    switch (precision) {
+      case TensorPrecision::kInt8:
+        break;
+      case TensorPrecision::kBfloat16:
+        return PackBfloatTensor(Bfloats(bytes / 2), 1, words);
+      case TensorPrecision::kInt16:
+        return PackInt16Tensor(Int16s(bytes / 2), 1, words);
+      case TensorPrecision::kInt32:
+        return PackInt32Tensor(Int32s(bytes / 4), 1, words);
+      case TensorPrecision::kFloat32:
+        return PackFloatTensor(Float32s(bytes / 4), 1, words);
     }
-    return words;
-  }
-
-  std::vector<std::uint64_t> MakeInt32(int commands) {
-    program_.Load(0, 0, size_.activations);
-    for (int i = 0; i < commands; ++i) ConvolveInt32();
-    program_.Store(0, 0, size_.activations);
-    program_.End();
-    return program_.words();
-  }
-  std::vector<std::uint64_t> Int32Input() {
-    return PackInt32Tensor(Int32s(2 * std::size_t{size_.activations} * size_.vector_words()), 1,
-                           {.lanes = 8});
-  }
-
-  // CONVOLVE in int16 only, on an input that has its extremes one time in four.
-  std::vector<std::uint64_t> MakeInt16(int commands) {
-    program_.Load(0, 0, size_.activations);
-    for (int i = 0; i < commands; ++i) ConvolveInt16();
-    program_.Store(0, 0, size_.activations);
-    program_.End();
-    return program_.words();
-  }
-  std::vector<std::uint64_t> Int16Input() {
-    const std::vector<std::int16_t> values =
-        Int16s(4 * std::size_t{size_.activations} * size_.vector_words());
-    return PackInt16Tensor(values, 1, {.lanes = 8});
+    return Input();
   }
 
   std::vector<std::uint64_t> Input() {
@@ -165,42 +150,98 @@ class RandomTensorProgram {
     command.pad_value = Int8();
   }
 
-  void OtherPrecision() {
-    std::vector<void (RandomTensorProgram::*)()> built;
-    if (size_.bfloat16) built.push_back(&RandomTensorProgram::ConvolveBfloat);
-    if (size_.int16) built.push_back(&RandomTensorProgram::ConvolveInt16);
-    if (size_.int32) built.push_back(&RandomTensorProgram::ConvolveInt32);
-    (this->*built[Below(static_cast<std::uint32_t>(built.size()))])();
+  std::vector<TensorPrecision> OtherPrecisions() const {
+    std::vector<TensorPrecision> built;
+    if (size_.bfloat16) built.push_back(TensorPrecision::kBfloat16);
+    if (size_.int16) built.push_back(TensorPrecision::kInt16);
+    if (size_.int32) built.push_back(TensorPrecision::kInt32);
+    if (size_.float32) built.push_back(TensorPrecision::kFloat32);
+    return built;
   }
 
-  // A quarter has half as many channels of bfloat16 as of int8, and results of float32 take twice its blocks.
-  void ConvolveBfloat() {
-    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
-    const std::uint32_t blocks = TensorHalfBlocks(outputs, size_);
-    const bool float32 = Below(3) == 0;
+  void Convolve(TensorPrecision precision) {
+    switch (precision) {
+      case TensorPrecision::kInt8:
+        return Convolve();
+      case TensorPrecision::kBfloat16:
+        return ConvolveBfloat();
+      case TensorPrecision::kInt16:
+        return ConvolveInt16();
+      case TensorPrecision::kInt32:
+        return ConvolveInt32();
+      case TensorPrecision::kFloat32:
+        return ConvolveFloat32();
+    }
+  }
+
+  // The shape of a convolution whose values have so many bytes; with 16 bits, one of three has results of 32.
+  // A quarter has as many vectors as in int8, of fewer channels, and results of 32 bits take twice the
+  // blocks.
+  struct Wide {
     TensorCommand command;
-    Shape(command, Quarters(), TensorHalfBlocks(inputs, size_), float32 ? 2 * blocks : blocks, size_.pixels,
+    std::uint32_t inputs = 0, outputs = 0;
+    std::size_t weights = 0;
+    bool results32 = false;
+  };
+  Wide WideShape(std::uint32_t bytes) {
+    const std::uint32_t n = size_.lanes / bytes;
+    Wide wide;
+    wide.inputs = 1 + Below(3 * n), wide.outputs = 1 + Below(3 * n);
+    wide.results32 = bytes == 2 && Below(3) == 0;
+    const std::uint32_t blocks = (wide.outputs + n - 1) / n;
+    TensorCommand& command = wide.command;
+    Shape(command, Quarters(), (wide.inputs + n - 1) / n, wide.results32 ? 2 * blocks : blocks, size_.pixels,
           3, 20);
     command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
     command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
-    if (float32) command.flags |= kTensorFloat32;
+    if (wide.results32) command.flags |= kTensorInt32;
+    wide.weights = std::size_t{command.kernel_height} * command.kernel_width * wide.inputs * wide.outputs;
+    return wide;
+  }
+
+  std::vector<std::uint16_t> Bfloats(std::size_t count) {
+    std::vector<std::uint16_t> values(count);
+    for (std::uint16_t& value : values) value = numbers_.NextBfloat16(random_);
+    return values;
+  }
+  std::vector<float> Float32s(std::size_t count) {
+    std::vector<float> values(count);
+    for (float& value : values) value = std::bit_cast<float>(numbers_.NextFloat32(random_));
+    return values;
+  }
+  // One time in three zeros.
+  std::vector<float> Biases(std::size_t count) {
+    return Below(3) == 0 ? std::vector<float>(count) : Float32s(count);
+  }
+
+  void ConvolveBfloat() {
+    Wide wide = WideShape(2);
     if (Below(3) == 0) numbers_.Choose(random_);
     TensorBfloatOutput output;
-    if (Below(2) == 0) output.pad = numbers_.Next(random_);
-    if (Below(2) == 0) output.low = numbers_.Next(random_);
-    if (Below(2) == 0) output.high = numbers_.Next(random_);
-    SetBfloatOutput(output, command);
-    std::vector<std::uint16_t> weights(std::size_t{command.kernel_height} * command.kernel_width * inputs *
-                                       outputs);
-    for (std::uint16_t& weight : weights) weight = numbers_.Next(random_);
-    std::vector<float> biases(outputs);
-    const bool biased = Below(3) != 0;
-    for (float& bias : biases) {
-      if (biased) bias = std::bit_cast<float>(std::uint32_t{numbers_.Next(random_)} << 16 | Below(1 << 16));
-    }
-    EXPECT_TRUE(program_.ConvolveBfloat(command, outputs, inputs, weights, biases).ok());
+    if (Below(2) == 0) output.pad = numbers_.NextBfloat16(random_);
+    if (Below(2) == 0) output.low = numbers_.NextBfloat16(random_);
+    if (Below(2) == 0) output.high = numbers_.NextBfloat16(random_);
+    SetBfloatOutput(output, wide.command);
+    EXPECT_TRUE(program_
+                    .ConvolveBfloat(wide.command, wide.outputs, wide.inputs, Bfloats(wide.weights),
+                                    Biases(wide.outputs))
+                    .ok());
     ++counts.bfloat;
-    counts.float32 += float32;
+    counts.float_sums += wide.results32;
+  }
+
+  void ConvolveFloat32() {
+    Wide wide = WideShape(4);
+    if (Below(3) == 0) numbers_.Choose(random_);
+    TensorFloat32Output output;
+    if (Below(2) == 0) output.low = numbers_.NextFloat32(random_);
+    if (Below(2) == 0) output.high = numbers_.NextFloat32(random_);
+    SetFloat32Output(output, wide.command);
+    EXPECT_TRUE(program_
+                    .ConvolveFloat32(wide.command, wide.outputs, wide.inputs, Float32s(wide.weights),
+                                     Biases(wide.outputs))
+                    .ok());
+    ++counts.float32;
   }
 
   // Any values, extremes only, or small ones.
@@ -234,26 +275,17 @@ class RandomTensorProgram {
   }
 
   void ConvolveInt16() {
-    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 2), outputs = 1 + Below(3 * size_.lanes / 2);
-    const std::uint32_t blocks = TensorHalfBlocks(outputs, size_);
-    const bool int32 = Below(3) == 0;
-    TensorCommand command;
-    Shape(command, Quarters(), TensorHalfBlocks(inputs, size_), int32 ? 2 * blocks : blocks, size_.pixels, 3,
-          20);
-    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
-    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
-    if (int32) command.flags |= kTensorInt32;
+    Wide wide = WideShape(2);
     TensorInt16Output output = {.pad = Int16(), .zero = Int16()};
     if (Below(2) == 0) output.low = std::min(Int16(), std::int16_t{0});
     if (Below(2) == 0) output.high = std::max(Int16(), std::int16_t{0});
-    SetInt16Output(output, command);
-    const std::size_t taps = std::size_t{command.kernel_height} * command.kernel_width;
-    EXPECT_TRUE(
-        program_
-            .ConvolveInt16(command, outputs, inputs, Int16s(taps * inputs * outputs), Int16Channels(outputs))
-            .ok());
+    SetInt16Output(output, wide.command);
+    EXPECT_TRUE(program_
+                    .ConvolveInt16(wide.command, wide.outputs, wide.inputs, Int16s(wide.weights),
+                                   Int16Channels(wide.outputs))
+                    .ok());
     ++counts.int16;
-    counts.results32 += int32;
+    counts.results32 += wide.results32;
   }
 
   std::vector<std::int32_t> Int32s(std::size_t count) {
@@ -287,21 +319,15 @@ class RandomTensorProgram {
   }
 
   void ConvolveInt32() {
-    const std::uint32_t inputs = 1 + Below(3 * size_.lanes / 4), outputs = 1 + Below(3 * size_.lanes / 4);
-    TensorCommand command;
-    Shape(command, Quarters(), TensorQuarterBlocks(inputs, size_), TensorQuarterBlocks(outputs, size_),
-          size_.pixels, 3, 20);
-    command.kernel_height = static_cast<std::uint8_t>(1 + Below(3));
-    command.kernel_width = static_cast<std::uint8_t>(1 + Below(3));
+    Wide wide = WideShape(4);
     TensorInt32Output output;
     if (Below(2) == 0) output.low = -static_cast<std::int32_t>(random_() >> 33);
     if (Below(2) == 0) output.high = static_cast<std::int32_t>(random_() >> 33);
-    SetInt32Output(output, command);
-    const std::size_t taps = std::size_t{command.kernel_height} * command.kernel_width;
-    EXPECT_TRUE(
-        program_
-            .ConvolveInt32(command, outputs, inputs, Int32s(taps * inputs * outputs), Int32Channels(outputs))
-            .ok());
+    SetInt32Output(output, wide.command);
+    EXPECT_TRUE(program_
+                    .ConvolveInt32(wide.command, wide.outputs, wide.inputs, Int32s(wide.weights),
+                                   Int32Channels(wide.outputs))
+                    .ok());
     ++counts.int32;
   }
 
@@ -375,7 +401,8 @@ class RandomTensorProgram {
   TensorUnitSize size_;
   std::uint32_t quarter_;
   std::mt19937_64 random_;
-  RandomBfloats numbers_;
+  RandomFloats numbers_;
+  std::vector<TensorPrecision> others_ = OtherPrecisions();  // that are built
   TensorProgramBuilder program_;
 };
 

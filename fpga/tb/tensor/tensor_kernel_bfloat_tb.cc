@@ -15,7 +15,9 @@ TEST_F(TensorKernelBfloatTest, MatchesTheGoldenModelUnderRandomPrograms) {
   ExpectRandomProgramsMatch(bench_, 12);
 }
 
-TEST_F(TensorKernelBfloatTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 12); }
+TEST_F(TensorKernelBfloatTest, MatchesTheGoldenModelInBfloat16) {
+  ExpectFloatProgramsMatch<std::uint16_t>(bench_, 12);
+}
 
 }  // namespace
 }  // namespace tributary::fpga

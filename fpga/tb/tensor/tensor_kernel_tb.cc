@@ -35,8 +35,9 @@ TEST_F(TensorKernelTest, RefusesOtherPrecisions) {
                            .stride_y = 1,
                            .stride_x = 1};
   std::vector<std::uint64_t> program(kTensorCommandWords + 256);
-  for (const TensorPrecision precision : {TensorPrecision::kInt8, TensorPrecision::kBfloat16,
-                                          TensorPrecision::kInt16, TensorPrecision::kInt32}) {
+  for (const TensorPrecision precision :
+       {TensorPrecision::kInt8, TensorPrecision::kBfloat16, TensorPrecision::kInt16, TensorPrecision::kInt32,
+        TensorPrecision::kFloat32}) {
     command.precision = precision;
     std::ranges::copy(EncodeTensorCommand(command), program.begin());
     EXPECT_EQ(bench_.Compare(program, {}, 0).status,

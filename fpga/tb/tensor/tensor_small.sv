@@ -9,7 +9,8 @@ module tensor_small #(
   parameter int FAMILY      = 1,
   parameter int BFLOAT16    = 1,
   parameter int INT16       = 1,
-  parameter int INT32       = 1
+  parameter int INT32       = 1,
+  parameter int FLOAT32     = 1
 ) (
 `include "kernel_ports.svh"
 );

@@ -23,7 +23,8 @@ constexpr TensorUnitSize kSize = {.lanes = 8,
                                   .kept = 256,
                                   .bfloat16 = true,
                                   .int16 = true,
-                                  .int32 = true};
+                                  .int32 = true,
+                                  .float32 = true};
 
 class TensorSmallTest : public testing::Test {
  protected:
@@ -37,11 +38,17 @@ class TensorSmallTest : public testing::Test {
   std::mt19937_64 random_{12};
 };
 
-TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) { ExpectBfloatProgramsMatch(bench_, 60); }
+TEST_F(TensorSmallTest, MatchesTheGoldenModelInBfloat16) {
+  ExpectFloatProgramsMatch<std::uint16_t>(bench_, 60);
+}
 
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInInt16) { ExpectInt16ProgramsMatch(bench_, 60); }
 
 TEST_F(TensorSmallTest, MatchesTheGoldenModelInInt32) { ExpectInt32ProgramsMatch(bench_, 60); }
+
+TEST_F(TensorSmallTest, MatchesTheGoldenModelInFloat32) {
+  ExpectFloatProgramsMatch<std::uint32_t>(bench_, 60);
+}
 
 TEST_F(TensorSmallTest, AddsSumsOfInt16ThatFortyEightBitsDoNotHold) {
   // 2^18 products of 2^30: 16 × 16 taps of 256 input blocks, which all are the same vectors.
@@ -241,7 +248,7 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { convolve(c), c.input_blocks = 3, c.input_plane = 505; }, kAddress);
   const auto bfloat = [&](C& c) { convolve(c), c.precision = TensorPrecision::kBfloat16; };
   check([&](C& c) { bfloat(c); }, kOk);
-  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(4); }, kField);
+  check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(9); }, kField);
   check([&](C& c) { bfloat(c), c.precision = static_cast<TensorPrecision>(5); }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kEnd; }, kField);
   check([&](C& c) { bfloat(c), c.opcode = TensorOpcode::kKeep; }, kField);
@@ -289,6 +296,19 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { int32(c), c.output_address = 1009; }, kAddress);
   check([&](C& c) { int32(c), c.flags = kTensorKept, c.kept_address = 230; }, kOk);
   check([&](C& c) { int32(c), c.flags = kTensorKept, c.kept_address = 231; }, kAddress);
+  const auto float32 = [&](C& c) { convolve(c), c.precision = TensorPrecision::kFloat32; };
+  check([&](C& c) { float32(c); }, kOk);
+  check([&](C& c) { float32(c), c.precision = static_cast<TensorPrecision>(12); }, kField);
+  check([&](C& c) { float32(c), c.precision = static_cast<TensorPrecision>(0x84); }, kField);
+  check([&](C& c) { float32(c), c.opcode = TensorOpcode::kEnd; }, kField);
+  check([&](C& c) { float32(c), c.opcode = TensorOpcode::kDepthwise; }, kField);
+  check([&](C& c) { float32(c), c.opcode = TensorOpcode::kSumPool; }, kField);
+  check([&](C& c) { float32(c), c.flags = kTensorResidual; }, kField);
+  check([&](C& c) { float32(c), c.flags = kTensorFloat32; }, kField);
+  check([&](C& c) { float32(c), c.output_address = 1008; }, kOk);
+  check([&](C& c) { float32(c), c.output_address = 1009; }, kAddress);
+  check([&](C& c) { float32(c), c.flags = kTensorKept, c.kept_address = 236; }, kOk);
+  check([&](C& c) { float32(c), c.flags = kTensorKept, c.kept_address = 237; }, kAddress);
 }
 
 TEST_F(TensorSmallTest, ReportsAFailedBusAndGoesOn) {

@@ -1,5 +1,5 @@
-// Numbers of bfloat16 that find the ends of its arithmetic: ordinary ones, close exponents that cancel, a
-// wide spread, zeros, subnormal numbers, infinities and NaN.
+// Numbers of bfloat16 and float32 that find the ends of their arithmetic: ordinary ones, close exponents that
+// cancel, a wide spread, zeros, subnormal numbers, infinities and NaN.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace tributary::fpga {
 
-class RandomBfloats {
+class RandomFloats {
  public:
   enum class Kind { kOrdinary, kClose, kIntegers, kWide, kLarge, kSmall, kAnything };
 
-  explicit RandomBfloats(Kind kind = Kind::kOrdinary) : kind_(kind) {}
+  explicit RandomFloats(Kind kind = Kind::kOrdinary) : kind_(kind) {}
 
   // Draws another kind; ordinary ones are the most frequent.
   void Choose(std::mt19937_64& random) {
@@ -19,7 +19,7 @@ class RandomBfloats {
     kind_ = drawn < 7 ? static_cast<Kind>(drawn) : Kind::kOrdinary;
   }
 
-  std::uint16_t Next(std::mt19937_64& random) const {
+  std::uint16_t NextBfloat16(std::mt19937_64& random) const {
     const auto bits = static_cast<std::uint16_t>(random());
     if (random() % 16 == 0) return bits & 0x8000;
     switch (kind_) {
@@ -39,6 +39,12 @@ class RandomBfloats {
         return random() % 4 != 0 ? WithExponent(bits, 1 + random() % 254) : bits;
     }
     return bits;
+  }
+
+  // With more bits of the mantissa, except for integers and in one of four others.
+  std::uint32_t NextFloat32(std::mt19937_64& random) const {
+    const std::uint32_t upper = NextBfloat16(random), lower = random() & 0xffff;
+    return upper << 16 | (kind_ == Kind::kIntegers || random() % 4 == 0 ? 0 : lower);
   }
 
  private:
