@@ -303,5 +303,26 @@ TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
               HasSubstr("xclbin: is required"));
 }
 
+TEST(NodeConfigTest, ABoardComputesLayersInFloatsOfNetworksOnlyAndWhenAsked) {
+  const auto network = [](const std::string& keys) {
+    return "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"a\"\nworkload = \"network\"\nmodel = \"m\"\n" +
+           keys + "[panel.source]\nkind = \"udp\"\nport = 0\n";
+  };
+  const std::string board = "accelerator = \"xrt\"\nxclbin = \"b.xclbin\"\n",
+                    asked = "float_layers = \"bfloat16\"\n";
+  const auto layers = [&](const std::string& keys) {
+    return Parse(network(keys)).panels[0].accelerator.xrt->float_layers;
+  };
+  EXPECT_EQ(layers(board), accelerator::FloatLayers::kProcessor);
+  EXPECT_EQ(layers(board + asked), accelerator::FloatLayers::kBfloat16);
+  EXPECT_EQ(layers(board + "float_layers = \"float32\"\n"), accelerator::FloatLayers::kFloat32);
+  EXPECT_THAT(Faults(network(asked)),
+              HasSubstr("float_layers: is for accelerator = \"xrt\", which is not given"));
+  EXPECT_THAT(Faults(network(board + "float_layers = \"int8\"\n")), HasSubstr("float_layers: "));
+  std::string positions = kMinimal;
+  positions.insert(positions.find("[panel.source]"), board + asked);
+  EXPECT_THAT(Faults(positions), HasSubstr("float_layers: is for the workload network"));
+}
+
 }  // namespace
 }  // namespace tributary::node

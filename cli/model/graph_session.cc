@@ -26,14 +26,15 @@ absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenGraphAccelerator(
   if (arguments.xclbin.empty() != (arguments.accelerator != GraphAccelerator::kXrt)) {
     return UsageError("--accelerator xrt and --xclbin FILE go together");
   }
-  const bool floats_on_unit = arguments.float_layers != accelerator::FloatLayers::kProcessor;
   switch (arguments.accelerator) {
     case GraphAccelerator::kCpu:
-      if (floats_on_unit) return UsageError("--float-layers is for an --accelerator other than cpu");
+      if (arguments.float_layers != accelerator::FloatLayers::kProcessor) {
+        return UsageError("--float-layers is for an --accelerator other than cpu");
+      }
       break;
     case GraphAccelerator::kTensorModel:
-      return std::make_unique<accelerator::TensorModelTarget>(
-          fpga::TensorUnitSize{.lanes = arguments.lanes, .bfloat16 = floats_on_unit}, arguments.float_layers);
+      return std::make_unique<accelerator::TensorModelTarget>(fpga::TensorUnitSize{.lanes = arguments.lanes},
+                                                              arguments.float_layers);
     case GraphAccelerator::kXrt: {
       if (arguments.lanes != 16) return UsageError("--lanes is for tensor-model: tensor_kernel has 16");
       accelerator::XrtOptions options;
@@ -61,14 +62,16 @@ CLI::Option* DeclareGraphSession(Command& command, GraphSessionArguments& argume
       "What computes quantised layers: the processor, the tensor unit's golden model, or a board's "
       "tensor unit");
   command.Text("--xclbin", arguments.xclbin, "FILE",
-               "With xrt: the board's file, with the kernel tensor_kernel or tensor_kernel_bfloat");
+               "With xrt: the board's file, with the kernel tensor_kernel, or the one that has the precision "
+               "of --float-layers");
   command.Number("--device", arguments.device, "N", "With xrt: index of the board", {0, 255});
   command.Choice(
       "--float-layers", arguments.float_layers,
       {{"processor", accelerator::FloatLayers::kProcessor},
-       {"bfloat16", accelerator::FloatLayers::kBfloat16}},
+       {"bfloat16", accelerator::FloatLayers::kBfloat16},
+       {"float32", accelerator::FloatLayers::kFloat32}},
       "What computes convolutions and products that are not quantised: the processor, or the accelerator in "
-      "bfloat16 with sums of float32");
+      "that precision");
   command.Choice("--lanes", arguments.lanes, {{"8", 8}, {"16", 16}, {"32", 32}},
                  "Rows and columns of the tensor unit");
   command.Choice("--arithmetic", arguments.arithmetic,

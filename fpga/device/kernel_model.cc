@@ -13,6 +13,9 @@
 #include "Vpositioning_kernel.h"
 #include "Vtensor_kernel.h"
 #include "Vtensor_kernel_bfloat.h"
+#include "Vtensor_kernel_float32.h"
+#include "Vtensor_kernel_int16.h"
+#include "Vtensor_kernel_int32.h"
 #include "fpga/device/beacon_ports_model.h"
 #include "fpga/device/verilated_kernel.h"
 
@@ -38,7 +41,10 @@ constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
                               {"modulation_kernel_8", &Make<Vmodulation_kernel_8>},
                               {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>},
                               {"tensor_kernel", &Make<Vtensor_kernel>},
-                              {"tensor_kernel_bfloat", &Make<Vtensor_kernel_bfloat>}};
+                              {"tensor_kernel_bfloat", &Make<Vtensor_kernel_bfloat>},
+                              {"tensor_kernel_float32", &Make<Vtensor_kernel_float32>},
+                              {"tensor_kernel_int16", &Make<Vtensor_kernel_int16>},
+                              {"tensor_kernel_int32", &Make<Vtensor_kernel_int32>}};
 
 }  // namespace
 

@@ -210,10 +210,8 @@ TEST_F(SoftwareDeviceTest, OpensOnlyWithPermission) {
 }
 
 TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
-  const std::vector<std::string> names = {
-      "loopback_kernel",         "positioning_kernel", "fusion_kernel",
-      "beacon_kernel",           "modulation_kernel",  "modulation_kernel_8",
-      "augment_convolve_kernel", "tensor_kernel",      "tensor_kernel_bfloat"};
+  std::vector<std::string> names;
+  for (const fpga::KernelProbe& probe : fpga::kKernelProbes) names.emplace_back(probe.kernel);
   XclbinContents contents;
   for (const std::string& name : names) contents.kernels.push_back({name, 1});
   const std::string path = OwnFolder() + "all.xclbin";

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -17,8 +18,10 @@
 
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
+#include "fpga/model/tensor_kernels.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_unit.h"
+#include "fpga/tb/tensor/random_tensor_program.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::device {
@@ -65,38 +68,38 @@ Words SmallNetwork(std::uint32_t seed, std::uint32_t channels, std::uint32_t sid
   return program.words();
 }
 
-TEST(TensorKernelXrtTest, TwoNetworksAlternateOnOneXclbin) {
-  ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
-  ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
-  const std::string path = OwnFolder() + "tensor.xclbin";
-  std::ofstream(path, std::ios::binary) << WriteXclbin({.kernels = {{"tensor_kernel", 1}}}).value();
-  xrt::device device(0);
-  const xrt::uuid uuid = device.load_xclbin(path);
-  xrt::kernel kernel(device, uuid, "tensor_kernel");
-  const auto buffer = [&](int argument, const Words& words) {
+// A board with one kernel, which runs programs beside the golden model.
+class TensorKernelXrtTest : public testing::Test {
+ protected:
+  void Load(const std::string& kernel) {
+    ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
+    ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
+    const std::string path = OwnFolder() + kernel + ".xclbin";
+    std::ofstream(path, std::ios::binary) << WriteXclbin({.kernels = {{kernel, 1}}}).value();
+    kernel_ = {};
+    device_ = {};  // a board has one xclbin at a time
+    device_ = xrt::device(0);
+    kernel_ = xrt::kernel(device_, device_.load_xclbin(path), kernel);
+    golden_.emplace(fpga::TensorKernelSize(kernel));
+  }
+
+  xrt::bo Buffer(int argument, const Words& words) {
     constexpr std::size_t kPage = 4096;
-    xrt::bo allocated(device, 8 * words.size() / kPage * kPage + kPage, xrt::bo::flags::cacheable,
-                      static_cast<xrt::memory_group>(kernel.group_id(argument)));
+    xrt::bo allocated(device_, 8 * words.size() / kPage * kPage + kPage, xrt::bo::flags::cacheable,
+                      static_cast<xrt::memory_group>(kernel_.group_id(argument)));
     std::ranges::copy(words, allocated.map<std::uint64_t*>());
     allocated.sync(XCL_BO_SYNC_BO_TO_DEVICE);
     return allocated;
-  };
-  const Words programs[] = {SmallNetwork(1, 16, 10), SmallNetwork(2, 37, 7)};
-  const std::size_t words[] = {2 * 100, 2 * 3 * 49};
-  xrt::bo loaded[] = {buffer(fpga::kParametersArgument, programs[0]),
-                      buffer(fpga::kParametersArgument, programs[1])};
-  fpga::TensorUnit golden{fpga::TensorUnitSize()};
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 6; ++i) {
-    const int network = i % 2;
-    Words input(words[network]), expected(words[network]);
-    for (std::uint64_t& word : input) word = random();
-    EXPECT_EQ(golden.Run(programs[network], input, expected).status, fpga::TensorStatus::kOk);
-    xrt::bo in = buffer(fpga::kInputArgument, input);
-    xrt::bo out = buffer(fpga::kOutputArgument, Words(expected.size() + fpga::kTensorReportWords));
+  }
+
+  // `loaded`: the program in the device's memory. As many words come back.
+  void ExpectTheBitsOfTheGoldenModel(const Words& program, xrt::bo& loaded, const Words& input) {
+    Words expected(input.size());
+    ASSERT_EQ(golden_->Run(program, input, expected).status, fpga::TensorStatus::kOk);
+    xrt::bo in = Buffer(fpga::kInputArgument, input);
+    xrt::bo out = Buffer(fpga::kOutputArgument, Words(expected.size() + fpga::kTensorReportWords));
     const auto count = static_cast<std::uint32_t>(input.size());
-    xrt::run run = kernel(in, out, loaded[network], 1u, static_cast<std::uint32_t>(programs[network].size()),
-                          count, count);
+    xrt::run run = kernel_(in, out, loaded, 1u, static_cast<std::uint32_t>(program.size()), count, count);
     ASSERT_EQ(run.wait(std::chrono::seconds(60)), ERT_CMD_STATE_COMPLETED);
     out.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
     const auto* got = out.map<const std::uint64_t*>();
@@ -104,7 +107,47 @@ TEST(TensorKernelXrtTest, TwoNetworksAlternateOnOneXclbin) {
     const auto report = fpga::ReadTensorReport(all.last<fpga::kTensorReportWords>());
     ASSERT_TRUE(report.has_value());
     EXPECT_EQ(report->status, fpga::TensorStatus::kOk);
-    EXPECT_EQ(Words(got, got + expected.size()), expected) << "run " << i;
+    EXPECT_EQ(Words(got, got + expected.size()), expected);
+  }
+
+  xrt::device device_;
+  xrt::kernel kernel_;
+  std::optional<fpga::TensorUnit> golden_;
+};
+
+TEST_F(TensorKernelXrtTest, TwoNetworksAlternateOnOneXclbin) {
+  Load("tensor_kernel");
+  const Words programs[] = {SmallNetwork(1, 16, 10), SmallNetwork(2, 37, 7)};
+  const std::size_t words[] = {2 * 100, 2 * 3 * 49};
+  xrt::bo loaded[] = {Buffer(fpga::kParametersArgument, programs[0]),
+                      Buffer(fpga::kParametersArgument, programs[1])};
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 6; ++i) {
+    SCOPED_TRACE(i);
+    Words input(words[i % 2]);
+    for (std::uint64_t& word : input) word = random();
+    ExpectTheBitsOfTheGoldenModel(programs[i % 2], loaded[i % 2], input);
+  }
+}
+
+// Every kernel computes its precisions command by command.
+TEST_F(TensorKernelXrtTest, RandomProgramsOfAllPrecisionsHaveTheBitsOfTheGoldenModel) {
+  for (const fpga::TensorKernel& kernel : fpga::kTensorKernels) {
+    SCOPED_TRACE(kernel.name);
+    Load(std::string(kernel.name));
+    fpga::RandomTensorProgram random(kernel.size, 7);
+    const Words program = random.Make(24);
+    const fpga::RandomTensorProgram::Counts& counts = random.counts;
+    EXPECT_GT(counts.convolve, 0u);
+    EXPECT_EQ(counts.bfloat > 0, kernel.size.bfloat16);
+    EXPECT_EQ(counts.int16 > 0, kernel.size.int16);
+    EXPECT_EQ(counts.int32 > 0, kernel.size.int32);
+    EXPECT_EQ(counts.float32 > 0, kernel.size.float32);
+    Words input(std::size_t{kernel.size.activations} * kernel.size.vector_words());
+    std::mt19937_64 values(5);
+    for (std::uint64_t& word : input) word = values();
+    xrt::bo loaded = Buffer(fpga::kParametersArgument, program);
+    ExpectTheBitsOfTheGoldenModel(program, loaded, input);
   }
 }
 

@@ -67,7 +67,7 @@ struct KernelProbe {
   std::uint32_t configuration;
   std::size_t input_words, output_words, parameter_words;
 };
-inline constexpr std::array<KernelProbe, 9> kKernelProbes{{
+inline constexpr std::array<KernelProbe, 12> kKernelProbes{{
     {"loopback_kernel", 8, 8, 8, 0},
     {"positioning_kernel", 0, 128, 3, 32941},
     {"fusion_kernel", 1, 3, 3, 0},
@@ -77,6 +77,9 @@ inline constexpr std::array<KernelProbe, 9> kKernelProbes{{
     {"augment_convolve_kernel", 0, 98, 98, 0},
     {"tensor_kernel", 0, 0, 0, 8},
     {"tensor_kernel_bfloat", 0, 0, 0, 8},
+    {"tensor_kernel_float32", 0, 0, 0, 8},
+    {"tensor_kernel_int16", 0, 0, 0, 8},
+    {"tensor_kernel_int32", 0, 0, 0, 8},
 }};
 
 // The IP without the registers and arguments above; programs reach its own ones by xrt::ip

@@ -3,6 +3,7 @@
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "fpga/model/modulation_image.h"
+#include "fpga/model/tensor_kernels.h"
 #include "node/accelerator/graph_run.h"
 #include "node/accelerator/tensor_target.h"
 
@@ -41,6 +42,14 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Modulat
   return CheckXrt(kernels, *config.xrt);
 }
 
+std::vector<std::string_view> GraphTensorKernels(FloatLayers floats) {
+  std::vector<std::string_view> kernels;
+  for (const fpga::TensorKernel& kernel : fpga::kTensorKernels) {
+    if (Has(kernel.size, floats)) kernels.push_back(kernel.name);
+  }
+  return kernels;
+}
+
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::GraphModel& model) {
   if (!config.xrt.has_value()) return absl::OkStatus();
   if (config.xrt->compute_units > 1) {
@@ -48,11 +57,10 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::Grap
         "compute_units: a graph computes one subject after another, on one unit");
   }
   const FloatLayers floats = config.xrt->float_layers;
-  const auto kernels = GraphTensorKernels(floats);
-  RETURN_IF_ERROR(CheckXrt({kernels.begin(), kernels.end()}, *config.xrt));
+  RETURN_IF_ERROR(CheckXrt(GraphTensorKernels(floats), *config.xrt));
   if (config.xrt->fall_back_to_cpu) return absl::OkStatus();
   // The golden model takes what the unit takes.
-  const TensorModelTarget unit({.bfloat16 = floats == FloatLayers::kBfloat16}, floats);
+  const TensorModelTarget unit(fpga::TensorUnitSize(), floats);
   ASSIGN_OR_RETURN(const auto session, graph::OpenSession(model, &unit));
   return WithContext("accelerator", CheckDelegated(*session));
 }

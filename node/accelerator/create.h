@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,13 +111,10 @@ inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 inline constexpr std::string_view kXrtBeaconKernel = "beacon_kernel";
 inline constexpr std::string_view kXrtTensorKernel = "tensor_kernel";
 inline constexpr std::string_view kXrtTensorBfloatKernel = "tensor_kernel_bfloat";  // int8, too
-// In the order in which they are taken.
-inline constexpr std::array kInferenceTensorKernels = {kXrtTensorKernel, kXrtTensorBfloatKernel};
-// Those that a graph may have, in the same order.
-constexpr std::span<const std::string_view> GraphTensorKernels(FloatLayers floats) {
-  const std::span<const std::string_view> kernels = kInferenceTensorKernels;
-  return floats == FloatLayers::kBfloat16 ? kernels.subspan(1) : kernels;
-}
+// The kernels that a graph may take, in the order in which they are taken: any with int8, or the one that has
+// the precision of its layers in floats.
+std::vector<std::string_view> GraphTensorKernels(FloatLayers floats);
+// Those for training.
 inline constexpr std::array kTrainingTensorKernels = {kXrtTensorBfloatKernel, kXrtTensorKernel};
 inline constexpr std::string_view kXrtViewsKernel = "augment_convolve_kernel";
 // Modulations: fpga::kModulationKernels.

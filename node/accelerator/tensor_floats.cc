@@ -9,6 +9,7 @@
 
 #include "core/status/macros.h"
 #include "fpga/model/tensor_bfloat.h"
+#include "fpga/model/tensor_float32.h"
 #include "fpga/model/tensor_layout.h"
 #include "fpga/model/tensor_timing.h"
 
@@ -18,30 +19,51 @@ namespace {
 using graph::FloatLayer;
 using graph::Window;
 
+// What differs between the unit's precisions.
+struct FloatFormat {
+  fpga::TensorPrecision precision;
+  std::uint16_t flags;
+  std::uint32_t channels;  // of a block: rows and columns of the matrix
+  std::uint32_t planes;    // that the results of a block fill
+
+  FloatFormat(FloatLayers layers, const fpga::TensorUnitSize& unit) {
+    const bool half = layers == FloatLayers::kBfloat16;
+    precision = half ? fpga::TensorPrecision::kBfloat16 : fpga::TensorPrecision::kFloat32;
+    flags = half ? std::uint16_t{fpga::kTensorFloat32} : std::uint16_t{0};
+    channels = half ? unit.half_lanes() : unit.quarter_lanes();
+    planes = half ? 2 : 1;
+  }
+  std::int64_t most_channels() const { return std::int64_t{fpga::kTensorMaxBlocks} * channels; }
+};
+
 // How a layer lies in the unit's memory, and how it is cut into commands.
 struct FloatLayout {
+  FloatFormat format;
   std::uint32_t input_blocks, output_blocks;  // of the matrix
   std::uint32_t input_vectors;                // of an image; the results lie behind them
-  std::uint32_t result_planes;                // that have channels
   std::uint32_t result_vectors;               // in memory
+  std::uint32_t stored_vectors;               // of these, with channels
   std::uint32_t strip_rows, strips;
 
-  FloatLayout(const FloatLayer& layer, const fpga::TensorUnitSize& unit) {
-    const auto channels = [](std::int64_t count) { return static_cast<std::uint32_t>(count); };
-    input_blocks = fpga::TensorHalfBlocks(channels(layer.inputs), unit);
-    output_blocks = fpga::TensorHalfBlocks(channels(layer.outputs), unit);
-    result_planes = fpga::TensorQuarterBlocks(channels(layer.outputs), unit);
+  FloatLayout(const FloatLayer& layer, const FloatFormat& given, const fpga::TensorUnitSize& unit)
+      : format(given) {
+    const auto blocks = [](std::int64_t channels, std::uint32_t of_a_block) {
+      return (static_cast<std::uint32_t>(channels) + of_a_block - 1) / of_a_block;
+    };
+    input_blocks = blocks(layer.inputs, format.channels);
+    output_blocks = blocks(layer.outputs, format.channels);
     const auto pixels = static_cast<std::uint32_t>(layer.window.windows());
     input_vectors = input_blocks * static_cast<std::uint32_t>(layer.window.pixels());
-    result_vectors = 2 * output_blocks * pixels;
+    result_vectors = format.planes * output_blocks * pixels;
+    stored_vectors = blocks(layer.outputs, unit.quarter_lanes()) * pixels;
     const auto rows = static_cast<std::uint32_t>(layer.window.output[0]);
     strip_rows = std::clamp(unit.pixels / static_cast<std::uint32_t>(layer.window.output[1]), 1u, rows);
     strips = (rows + strip_rows - 1) / strip_rows;
   }
 
-  fpga::TensorBuffers Buffers(const FloatLayer& layer, const fpga::TensorUnitSize& unit) const {
-    const auto pixels = static_cast<std::uint64_t>(layer.window.windows());
-    return {std::uint64_t{input_vectors} * unit.vector_words(), result_planes * pixels * unit.vector_words()};
+  fpga::TensorBuffers Buffers(const fpga::TensorUnitSize& unit) const {
+    return {std::uint64_t{input_vectors} * unit.vector_words(),
+            std::uint64_t{stored_vectors} * unit.vector_words()};
   }
 };
 
@@ -52,8 +74,8 @@ fpga::TensorCommand FloatCommandOf(const FloatLayer& layer, const FloatLayout& l
   const auto columns = static_cast<std::uint32_t>(window.output[1]);
   fpga::TensorCommand command = {
       .opcode = fpga::TensorOpcode::kConvolve,
-      .precision = fpga::TensorPrecision::kBfloat16,
-      .flags = fpga::kTensorFloat32,
+      .precision = layout.format.precision,
+      .flags = layout.format.flags,
       .input_blocks = static_cast<std::uint16_t>(layout.input_blocks),
       .output_blocks = static_cast<std::uint16_t>(layout.output_blocks),
       .input_address = 0,
@@ -70,7 +92,11 @@ fpga::TensorCommand FloatCommandOf(const FloatLayer& layer, const FloatLayout& l
       .stride_x = static_cast<std::uint8_t>(window.stride[1]),
       .output_address = layout.input_vectors + row * columns,
       .output_plane = rows * columns};
-  fpga::SetBfloatOutput({}, command);
+  if (layout.format.precision == fpga::TensorPrecision::kBfloat16) {
+    fpga::SetBfloatOutput({}, command);
+  } else {
+    fpga::SetFloat32Output({}, command);
+  }
   return command;
 }
 
@@ -83,24 +109,25 @@ std::uint64_t ProgramWords(const FloatLayer& layer, const FloatLayout& layout,
 absl::StatusOr<std::vector<std::uint64_t>> Compile(const FloatLayer& layer, const FloatLayout& layout,
                                                    const fpga::TensorUnitSize& unit,
                                                    graph::SectionCycles& cycles) {
-  const std::vector<std::uint16_t> weights = fpga::Bfloat16sOf(layer.weights);
-  const fpga::TensorBuffers buffers = layout.Buffers(layer, unit);
+  const bool half = layout.format.precision == fpga::TensorPrecision::kBfloat16;
+  const std::vector<std::uint16_t> halves =
+      half ? fpga::Bfloat16sOf(layer.weights) : std::vector<std::uint16_t>();
+  const auto inputs = static_cast<std::uint32_t>(layer.inputs),
+             outputs = static_cast<std::uint32_t>(layer.outputs);
   fpga::TensorProgramBuilder builder(unit);
-  builder.Load(0, 0, layout.input_vectors);
-  for (std::uint32_t strip = 0; strip < layout.strips; ++strip) {
-    RETURN_IF_ERROR(builder.ConvolveBfloat(FloatCommandOf(layer, layout, strip),
-                                           static_cast<std::uint32_t>(layer.outputs),
-                                           static_cast<std::uint32_t>(layer.inputs), weights, layer.bias));
-  }
-  const auto result_vectors = static_cast<std::uint32_t>(buffers.output_words / unit.vector_words());
-  builder.Store(layout.input_vectors, 0, result_vectors);
-  builder.End();
-  RETURN_IF_ERROR(fpga::CheckTensorProgram(builder.words(), unit, buffers));
   fpga::TensorTiming products(unit), transfers(unit);
-  for (std::uint32_t strip = 0; strip < layout.strips; ++strip)
-    products.Add(FloatCommandOf(layer, layout, strip));
+  builder.Load(0, 0, layout.input_vectors);
   transfers.Add({.opcode = fpga::TensorOpcode::kLoad, .input_plane = layout.input_vectors});
-  transfers.Add({.opcode = fpga::TensorOpcode::kStore, .input_plane = result_vectors});
+  for (std::uint32_t strip = 0; strip < layout.strips; ++strip) {
+    const fpga::TensorCommand command = FloatCommandOf(layer, layout, strip);
+    RETURN_IF_ERROR(half ? builder.ConvolveBfloat(command, outputs, inputs, halves, layer.bias)
+                         : builder.ConvolveFloat32(command, outputs, inputs, layer.weights, layer.bias));
+    products.Add(command);
+  }
+  builder.Store(layout.input_vectors, 0, layout.stored_vectors);
+  transfers.Add({.opcode = fpga::TensorOpcode::kStore, .input_plane = layout.stored_vectors});
+  builder.End();
+  RETURN_IF_ERROR(fpga::CheckTensorProgram(builder.words(), unit, layout.Buffers(unit)));
   cycles.layers = {products.cycles() * static_cast<std::uint64_t>(layer.images)};
   cycles.transfers = transfers.cycles() * static_cast<std::uint64_t>(layer.images);
   return builder.words();
@@ -121,10 +148,6 @@ std::string WhyNoFloatWindow(const Window& window, const fpga::TensorUnitSize& u
   return "";
 }
 
-std::int64_t MostChannels(const fpga::TensorUnitSize& unit) {
-  return std::int64_t{fpga::kTensorMaxBlocks} * unit.half_lanes();
-}
-
 // A product with more inputs than the unit has channels becomes a convolution over a row of pixels, whose
 // window is the row: the elements of both operands stay in their places.
 void SpreadOverRow(FloatLayer& layer, std::int64_t most_channels) {
@@ -136,15 +159,16 @@ void SpreadOverRow(FloatLayer& layer, std::int64_t most_channels) {
   layer.window.size[1] = layer.window.input[1] = pixels;
 }
 
-std::string WhyNotInFloats(const FloatLayer& layer, const fpga::TensorUnitSize& unit) {
+std::string WhyNotInFloats(const FloatLayer& layer, const FloatFormat& format,
+                           const fpga::TensorUnitSize& unit) {
   if (std::min({layer.images, layer.inputs, layer.outputs, layer.window.windows()}) == 0)
     return "it has no element";
   if (std::string why = WhyNoFloatWindow(layer.window, unit); !why.empty()) return why;
-  const std::int64_t most = MostChannels(unit);
+  const std::int64_t most = format.most_channels();
   if (std::max(layer.inputs, layer.outputs) > most) {
     return fmt::format("{} channels; at most {}", std::max(layer.inputs, layer.outputs), most);
   }
-  const FloatLayout layout(layer, unit);
+  const FloatLayout layout(layer, format, unit);
   const std::uint64_t vectors = std::uint64_t{layout.input_vectors} + layout.result_vectors;
   if (vectors <= unit.activations) return "";
   return fmt::format("an image and its result have {} vectors; the activation memory {}", vectors,
@@ -158,8 +182,10 @@ std::span<float> FloatImageOf(const graph::View& view, std::size_t image, std::s
 
 }  // namespace
 
-TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, const fpga::TensorUnitSize& unit)
-    : unit_(unit),
+TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, FloatLayers layers,
+                                   const fpga::TensorUnitSize& unit)
+    : layers_(layers),
+      unit_(unit),
       images_(static_cast<std::size_t>(layer.images)),
       inputs_(static_cast<std::size_t>(layer.inputs)),
       outputs_(static_cast<std::size_t>(layer.outputs)),
@@ -167,22 +193,23 @@ TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, const fpga::TensorUn
       output_pixels_(static_cast<std::size_t>(layer.window.windows())) {}
 
 absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(FloatLayer layer,
-                                                                           FloatLayers precision,
+                                                                           FloatLayers layers,
                                                                            const TensorTarget& target,
                                                                            std::uint64_t memory_bytes) {
   const fpga::TensorUnitSize& unit = target.size();
-  SpreadOverRow(layer, MostChannels(unit));
-  if (const std::string why = WhyNotInFloats(layer, unit); !why.empty())
+  const FloatFormat format(layers, unit);
+  SpreadOverRow(layer, format.most_channels());
+  if (const std::string why = WhyNotInFloats(layer, format, unit); !why.empty())
     return absl::InvalidArgumentError(why);
-  const FloatLayout layout(layer, unit);
-  const fpga::TensorBuffers buffers = layout.Buffers(layer, unit);
+  const FloatLayout layout(layer, format, unit);
+  const fpga::TensorBuffers buffers = layout.Buffers(unit);
   const std::uint64_t bytes =
       target.JobBytes(ProgramWords(layer, layout, unit) + buffers.input_words + buffers.output_words);
   if (bytes > memory_bytes) {
     return absl::ResourceExhaustedError(
         fmt::format("its program and buffers take {} bytes; {} are left", bytes, memory_bytes));
   }
-  std::unique_ptr<TensorFloatLayer> made(new TensorFloatLayer(layer, unit));
+  std::unique_ptr<TensorFloatLayer> made(new TensorFloatLayer(layer, layers, unit));
   ASSIGN_OR_RETURN(std::vector<std::uint64_t> program, Compile(layer, layout, unit, made->cycles_));
   ASSIGN_OR_RETURN(made->job_, target.MakeJob(std::move(program), buffers, made->images_));
   made->memory_bytes_ = bytes;
@@ -192,9 +219,11 @@ absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(Float
 absl::Status TensorFloatLayer::Run(std::span<const graph::View> inputs,
                                    std::span<const graph::View> outputs) {
   const auto fill = [&](std::size_t image, std::span<std::uint64_t> words) {
-    const std::vector<std::uint16_t> values =
-        fpga::Bfloat16sOf(FloatImageOf(inputs[0], image, inputs_ * input_pixels_));
-    std::ranges::copy(fpga::PackBfloatTensor(values, static_cast<std::uint32_t>(inputs_), unit_),
+    const std::span<const float> values = FloatImageOf(inputs[0], image, inputs_ * input_pixels_);
+    const auto channels = static_cast<std::uint32_t>(inputs_);
+    std::ranges::copy(layers_ == FloatLayers::kBfloat16
+                          ? fpga::PackBfloatTensor(fpga::Bfloat16sOf(values), channels, unit_)
+                          : fpga::PackFloatTensor(values, channels, unit_),
                       words.begin());
   };
   const auto take = [&](std::size_t image, std::span<const std::uint64_t> words) {

@@ -18,11 +18,10 @@ namespace tributary::accelerator {
 // One run for each image: the image goes in, the results come back as float32.
 class TensorFloatLayer final : public graph::SectionRunner {
  public:
-  // `precision` is one that the unit has. Errors: InvalidArgument says why the unit cannot;
+  // `layers`: a precision that the unit has. Errors: InvalidArgument says why the unit cannot;
   // ResourceExhausted, before anything is allocated, for more than `memory_bytes`; those of
   // TensorTarget::MakeJob.
-  static absl::StatusOr<std::unique_ptr<TensorFloatLayer>> Create(graph::FloatLayer layer,
-                                                                  FloatLayers precision,
+  static absl::StatusOr<std::unique_ptr<TensorFloatLayer>> Create(graph::FloatLayer layer, FloatLayers layers,
                                                                   const TensorTarget& target,
                                                                   std::uint64_t memory_bytes);
 
@@ -34,8 +33,9 @@ class TensorFloatLayer final : public graph::SectionRunner {
   std::uint64_t counted_cycles() const override { return counted_cycles_; }
 
  private:
-  TensorFloatLayer(const graph::FloatLayer& layer, const fpga::TensorUnitSize& unit);
+  TensorFloatLayer(const graph::FloatLayer& layer, FloatLayers layers, const fpga::TensorUnitSize& unit);
 
+  const FloatLayers layers_;
   const fpga::TensorUnitSize unit_;
   const std::size_t images_, inputs_, outputs_;  // channels
   const std::size_t input_pixels_, output_pixels_;

@@ -29,8 +29,7 @@ using ::testing::HasSubstr;
 using Numbers = std::vector<std::int64_t>;
 
 // Small, so that small images already need strips.
-constexpr fpga::TensorUnitSize kSmallFloatUnit = {
-    .lanes = 8, .activations = 1 << 10, .pixels = 32, .bfloat16 = true};
+constexpr fpga::TensorUnitSize kSmallFloatUnit = {.lanes = 8, .activations = 1 << 10, .pixels = 32};
 
 std::size_t ElementsIn(const Numbers& shape) {
   std::size_t product = 1;
@@ -66,11 +65,15 @@ class TensorFloatLayerTest : public ::testing::Test {
     return session.ok() ? *std::move(session) : nullptr;
   }
 
-  // The unit's results beside the processor's. Both bound their errors by the sizes of the products: `slack`
-  // of the largest possible sum.
-  void ExpectLikeTheProcessor(const ModelText& model, double slack) {
+  // The unit's results beside the processor's, and by how much they may differ.
+  void ExpectLikeTheProcessor(const ModelText& model, double bfloat16_slack = 0, double float32_slack = 0) {
+    ExpectLikeTheProcessorOn(target_, model, bfloat16_slack);
+    ExpectLikeTheProcessorOn(TensorModelTarget(kSmallFloatUnit, FloatLayers::kFloat32), model, float32_slack);
+  }
+  void ExpectLikeTheProcessorOn(const TensorModelTarget& target, const ModelText& model, double slack) {
+    SCOPED_TRACE(target.float_arithmetic());
     const std::string file = model.Bytes();
-    const auto unit = Loaded(file, &target_), processor = Loaded(file, nullptr);
+    const auto unit = Loaded(file, &target), processor = Loaded(file, nullptr);
     ASSERT_TRUE(unit != nullptr && processor != nullptr);
     const graph::AcceleratorReport& report = unit->accelerator();
     EXPECT_EQ(report.products, report.all_products);
@@ -89,7 +92,7 @@ class TensorFloatLayerTest : public ::testing::Test {
       largest = std::max(largest, std::abs(double{found[i]} - double{expected[i]}));
     }
     EXPECT_LE(largest, slack);
-    EXPECT_TRUE(slack > 0 ? largest > 0 : largest == 0) << largest;
+    EXPECT_EQ(largest > 0, slack > 0);
   }
 
   // What the plan says of the model's only node.
@@ -104,44 +107,46 @@ class TensorFloatLayerTest : public ::testing::Test {
 };
 
 TEST_F(TensorFloatLayerTest, ConvolutionsOfAllShapesAreExactInWholeNumbers) {
-  ExpectLikeTheProcessor(Convolution({1, 3, 5, 5}, {4, 3, 3, 3}), 0);
-  ExpectLikeTheProcessor(Convolution({2, 1, 4, 7}, {1, 1, 1, 1}, false), 0);
+  ExpectLikeTheProcessor(Convolution({1, 3, 5, 5}, {4, 3, 3, 3}));
+  ExpectLikeTheProcessor(Convolution({2, 1, 4, 7}, {1, 1, 1, 1}, false));
   ModelText strips = Convolution({3, 5, 10, 9}, {7, 5, 3, 3});
   strips.With("pads", {1, 1, 1, 1});
-  ExpectLikeTheProcessor(strips, 0);
+  ExpectLikeTheProcessor(strips);
   ModelText strides = Convolution({1, 9, 11, 8}, {6, 9, 5, 2});
   strides.With("strides", {3, 2}).With("pads", {2, 0, 1, 1});
-  ExpectLikeTheProcessor(strides, 0);
+  ExpectLikeTheProcessor(strides);
   ModelText line = Convolution({1, 6, 20}, {5, 6, 4});
   line.With("pads", {0, 3});
-  ExpectLikeTheProcessor(line, 0);
+  ExpectLikeTheProcessor(line);
 }
 
 TEST_F(TensorFloatLayerTest, ProductsAreConvolutionsOfOnePixel) {
   ModelText gemm;
   gemm.Input("x", {3, 10}).Floats("w", {7, 10}, Values(70)).Floats("c", {1, 7}, Values(7));
   gemm.Node("Gemm", {"x", "w", "c"}, "y", {{"transB", 1}}).Output("y");
-  ExpectLikeTheProcessor(gemm, 0);
+  ExpectLikeTheProcessor(gemm);
   ModelText one_bias;
   one_bias.Input("x", {1, 4}).Floats("w", {4, 9}, Values(36)).Floats("c", {1}, Values(1));
   one_bias.Node("Gemm", {"x", "w", "c"}, "y").Output("y");
-  ExpectLikeTheProcessor(one_bias, 0);
+  ExpectLikeTheProcessor(one_bias);
   ModelText matmul;
   matmul.Input("x", {2, 33}).Floats("w", {33, 5}, Values(165)).Node("MatMul", {"x", "w"}, "y").Output("y");
-  ExpectLikeTheProcessor(matmul, 0);
+  ExpectLikeTheProcessor(matmul);
   ModelText rows;
   rows.Input("x", {2, 3, 6}).Floats("w", {6, 5}, Values(30)).Node("MatMul", {"x", "w"}, "y").Output("y");
-  ExpectLikeTheProcessor(rows, 0);
+  ExpectLikeTheProcessor(rows);
   // More inputs than the 1,024 channels of the unit: 5 pixels of 307.
   ModelText wide;
   wide.Input("x", {2, 1535}).Floats("w", {1535, 3}, Values(4605)).Node("MatMul", {"x", "w"}, "y").Output("y");
-  ExpectLikeTheProcessor(wide, 0);
+  ExpectLikeTheProcessor(wide);
 }
 
-TEST_F(TensorFloatLayerTest, OperandsAreRoundedToEightBits) {
+TEST_F(TensorFloatLayerTest, Bfloat16RoundsOperandsAndFloat32SumsOnly) {
   whole_ = false;
-  // Each operand is off by 2^-9 of its size at most, and a sum of 5 · 9 products of 20 · 20 by 2^-8 of all.
-  ExpectLikeTheProcessor(Convolution({1, 5, 8, 8}, {6, 5, 3, 3}), 5 * 9 * 400.0 / 256);
+  // Sums of 5 · 9 products of 20 · 20: in bfloat16 each operand is off by 2^-9 of its size at most; in
+  // float32 both sides add less than 45 roundings.
+  constexpr double kAll = 5 * 9 * 400;
+  ExpectLikeTheProcessor(Convolution({1, 5, 8, 8}, {6, 5, 3, 3}), kAll / 256, 2 * 45 * kAll / (1 << 24));
 }
 
 TEST_F(TensorFloatLayerTest, ThePlanSaysWhatRunsThereAndWhyOthersDoNot) {

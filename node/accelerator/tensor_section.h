@@ -51,6 +51,18 @@ class TensorSection final : public graph::SectionRunner {
   std::uint64_t counted_cycles_ = 0;
 };
 
+// Whether the unit has the precision; and the unit with it.
+constexpr bool Has(const fpga::TensorUnitSize& unit, FloatLayers floats) {
+  return floats == FloatLayers::kBfloat16  ? unit.bfloat16
+         : floats == FloatLayers::kFloat32 ? unit.float32
+                                           : true;
+}
+constexpr fpga::TensorUnitSize With(fpga::TensorUnitSize unit, FloatLayers floats) {
+  unit.bfloat16 = unit.bfloat16 || floats == FloatLayers::kBfloat16;
+  unit.float32 = unit.float32 || floats == FloatLayers::kFloat32;
+  return unit;
+}
+
 class TensorTarget : public graph::SectionTarget {
  public:
   std::uint64_t products_per_cycle() const final { return std::uint64_t{size_.lanes} * size_.lanes; }

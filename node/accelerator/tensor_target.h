@@ -15,8 +15,10 @@ namespace tributary::accelerator {
 // unit, without its speed.
 class TensorModelTarget : public TensorTarget {
  public:
+  // With `floats` the unit has that precision, too.
   explicit TensorModelTarget(const fpga::TensorUnitSize& size, FloatLayers floats = FloatLayers::kProcessor)
-      : TensorTarget(size, {.own_bytes = std::uint64_t{size.activations} * size.lanes}, floats) {}
+      : TensorTarget(With(size, floats), {.own_bytes = std::uint64_t{size.activations} * size.lanes},
+                     floats) {}
 
   std::string_view name() const override { return "tensor unit (model)"; }
 

@@ -148,7 +148,7 @@ TEST_F(XrtGraphTest, GivesTheBitsOfTheGoldenModelAndCountsWhatItDelegates) {
 }
 
 TEST_F(XrtGraphTest, TwoNetworksAlternateOnOneBoard) {
-  auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
+  auto unit = XrtTensorTarget::Open(GraphTensorKernels(FloatLayers::kProcessor), options_);
   ASSERT_TRUE(unit.ok()) << unit.status();
   const std::string files[] = {SmallClassifier(3, 4), SmallClassifier(5, 19)};
   std::unique_ptr<graph::Session> boards[2], golden[2];
@@ -171,7 +171,7 @@ TEST_F(XrtGraphTest, TheImagesOfABatchGoToTheUnitsInTurn) {
   const auto golden = SessionOn(file, golden_);
   for (const std::size_t units : {1, 2}) {
     options_.compute_units = units;
-    auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
+    auto unit = XrtTensorTarget::Open(GraphTensorKernels(FloatLayers::kProcessor), options_);
     ASSERT_TRUE(unit.ok()) << unit.status();
     const auto board = SessionOn(file, **unit);
     EXPECT_EQ(LogitsOf(*board, 1), LogitsOf(*golden, 1));
@@ -181,7 +181,7 @@ TEST_F(XrtGraphTest, TheImagesOfABatchGoToTheUnitsInTurn) {
 
 TEST_F(XrtGraphTest, ASessionThatEndsGivesItsBuffersBack) {
   Inject("memory_bytes=100000");
-  auto unit = XrtTensorTarget::Open(kInferenceTensorKernels, options_);
+  auto unit = XrtTensorTarget::Open(GraphTensorKernels(FloatLayers::kProcessor), options_);
   ASSERT_TRUE(unit.ok()) << unit.status();
   for (int i = 0; i < 20; ++i) {
     const auto session = SessionOn(SmallClassifier(3, 4), **unit);
@@ -284,37 +284,45 @@ std::string FloatClassifier() {
 }
 
 TEST_F(XrtGraphTest, LayersInFloatsHaveTheBitsOfTheGoldenModel) {
-  WriteXclbinOf("tensor_kernel_bfloat", 1);
-  options_.float_layers = FloatLayers::kBfloat16;
   const graph::GraphModel model = ModelOf(FloatClassifier());
-  const AcceleratorConfig config{.max_batch = kGraphBatch, .xrt = options_};
-  const auto board = CreateAccelerator(config, model);
-  ASSERT_TRUE(board.ok()) << board.status();
-  EXPECT_THAT((*board)->description(),
-              HasSubstr("2 of 5 nodes and 100.0 % of the multiply-accumulates on the tensor unit"));
-  std::vector<float> logits(kGraphBatch * model.outputs);
   const std::vector<float> images = RandomImages(7, kGraphBatch * model.inputs);
-  ASSERT_TRUE((*board)->Infer(images, kGraphBatch, logits).ok());
-  EXPECT_GT((*board)->counters().cycles, 0u);
-
-  const TensorModelTarget unit({.bfloat16 = true}, FloatLayers::kBfloat16);
-  const auto golden = SessionOn(model.file, unit), processor = SessionOn(model.file, golden_);
-  for (std::size_t i = 0; i < kGraphBatch; ++i) {
-    graph::Array image(golden->inputs()[0].spec);
-    std::ranges::copy(std::span(images).subspan(i * model.inputs, model.inputs), image.As<float>().begin());
-    const graph::View views[] = {image.view()};
-    ASSERT_TRUE(golden->Run(views).ok() && processor->Run(views).ok());
-    const auto expected = golden->output(0).As<const float>(),
-               floats = processor->output(0).As<const float>();
-    for (std::size_t c = 0; c < model.outputs; ++c) {
-      EXPECT_EQ(logits[i * model.outputs + c], expected[c]);
-      EXPECT_NE(expected[c], floats[c]) << "rounded";
-      EXPECT_NEAR(expected[c], floats[c], 0.02 * std::abs(floats[c]) + 0.5);
+  const auto processor = SessionOn(model.file, golden_);
+  struct Case {
+    FloatLayers layers;
+    const char* kernel;
+    double error;  // relative to the processor's
+  };
+  for (const Case& each : {Case{FloatLayers::kBfloat16, "tensor_kernel_bfloat", 0.02},
+                           Case{FloatLayers::kFloat32, "tensor_kernel_float32", 1e-5}}) {
+    SCOPED_TRACE(each.kernel);
+    WriteXclbinOf(each.kernel, 1);
+    options_.float_layers = each.layers;
+    const AcceleratorConfig config{.max_batch = kGraphBatch, .xrt = options_};
+    const auto board = CreateAccelerator(config, model);
+    ASSERT_TRUE(board.ok()) << board.status();
+    EXPECT_THAT((*board)->description(),
+                HasSubstr("2 of 5 nodes and 100.0 % of the multiply-accumulates on the tensor unit"));
+    std::vector<float> logits(kGraphBatch * model.outputs);
+    ASSERT_TRUE((*board)->Infer(images, kGraphBatch, logits).ok());
+    EXPECT_GT((*board)->counters().cycles, 0u);
+    const TensorModelTarget unit(fpga::TensorUnitSize(), each.layers);
+    const auto golden = SessionOn(model.file, unit);
+    for (std::size_t i = 0; i < kGraphBatch; ++i) {
+      graph::Array image(golden->inputs()[0].spec);
+      std::ranges::copy(std::span(images).subspan(i * model.inputs, model.inputs), image.As<float>().begin());
+      const graph::View views[] = {image.view()};
+      ASSERT_TRUE(golden->Run(views).ok() && processor->Run(views).ok());
+      const auto expected = golden->output(0).As<const float>(),
+                 floats = processor->output(0).As<const float>();
+      for (std::size_t c = 0; c < model.outputs; ++c) {
+        EXPECT_EQ(logits[i * model.outputs + c], expected[c]);
+        EXPECT_NEAR(expected[c], floats[c], each.error * (std::abs(floats[c]) + 20));
+      }
     }
   }
 }
 
-TEST_F(XrtGraphTest, AnXclbinWithoutBfloat16IsRefusedForLayersInFloats) {
+TEST_F(XrtGraphTest, AnXclbinWithoutThePrecisionIsRefused) {
   options_.float_layers = FloatLayers::kBfloat16;
   const absl::Status status =
       CheckAccelerator({.max_batch = kGraphBatch, .xrt = options_}, ModelOf(FloatClassifier()));

@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "core/status/macros.h"
+#include "fpga/model/tensor_kernels.h"
 #include "fpga/model/tensor_unit.h"
 #include "node/accelerator/xrt_xclbin.h"
 
 namespace tributary::accelerator {
 namespace {
-
-// The instances in fpga/rtl/kernel.
-fpga::TensorUnitSize KernelSize(bool bfloat16) { return {.bfloat16 = bfloat16}; }
 
 std::string ExplainTensorReport(std::span<const std::uint64_t> words) {
   const auto run = fpga::ReadTensorReport(words.first<fpga::kTensorReportWords>());
@@ -70,12 +68,13 @@ absl::StatusOr<std::unique_ptr<XrtTensorTarget>> XrtTensorTarget::Open(
                                                .explain = ExplainTensorReport},
                                               options));
   return std::unique_ptr<XrtTensorTarget>(
-      new XrtTensorTarget(std::move(units), kernel == kXrtTensorBfloatKernel, options.float_layers));
+      new XrtTensorTarget(std::move(units), fpga::TensorKernelSize(kernel), options.float_layers));
 }
 
 // At most two copies for each unit: the buffers of both slots; its program, and the one to load again from.
-XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16, FloatLayers floats)
-    : TensorTarget(KernelSize(bfloat16), {.copies = 2 * units->count()}, floats), units_(std::move(units)) {}
+XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units, const fpga::TensorUnitSize& size,
+                                 FloatLayers floats)
+    : TensorTarget(size, {.copies = 2 * units->count()}, floats), units_(std::move(units)) {}
 
 absl::StatusOr<std::unique_ptr<TensorJob>> XrtTensorTarget::MakeJob(std::vector<std::uint64_t> program,
                                                                     const fpga::TensorBuffers& buffers,

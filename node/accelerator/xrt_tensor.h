@@ -36,7 +36,7 @@ class XrtTensorTarget final : public TensorTarget {
                                                      std::size_t runs) const override;
 
  private:
-  XrtTensorTarget(std::unique_ptr<XrtUnits> units, bool bfloat16, FloatLayers floats);
+  XrtTensorTarget(std::unique_ptr<XrtUnits> units, const fpga::TensorUnitSize& size, FloatLayers floats);
 
   const std::unique_ptr<XrtUnits> units_;
 };

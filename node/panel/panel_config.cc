@@ -214,9 +214,9 @@ void ReadFloatLayers(const config::ConfigSection& section, WorkloadKind workload
   }
   accelerator::FloatLayers layers = accelerator::FloatLayers::kProcessor;
   section.Choose(
-      kKey, layers, {"processor", "bfloat16"},
-      "with xrt: what computes convolutions and products that are not quantised; bfloat16: the board, "
-      "which then needs the kernel tensor_kernel_bfloat");
+      kKey, layers, {accelerator::kFloatLayerNames.begin(), accelerator::kFloatLayerNames.end()},
+      "with xrt: what computes convolutions and products that are not quantised; bfloat16, float32: the "
+      "board, which then needs the kernel tensor_kernel_bfloat or tensor_kernel_float32");
   if (accelerator.xrt.has_value()) {
     accelerator.xrt->float_layers = layers;
   } else if (layers != accelerator::FloatLayers::kProcessor) {

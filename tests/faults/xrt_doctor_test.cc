@@ -10,6 +10,7 @@
 #include <string>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
+#include "fpga/model/kernel_interface.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {
@@ -69,9 +70,8 @@ TEST_F(XrtDoctorTest, FindsNoFaultOnAGoodBoardWithAnyKernel) {
   AggregatorProcess aggregator(folder_, "aggregator", {"south"});
   aggregator.Start();
   ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
-  for (const char* kernel :
-       {"loopback_kernel", "positioning_kernel", "fusion_kernel", "beacon_kernel", "modulation_kernel",
-        "modulation_kernel_8", "augment_convolve_kernel", "tensor_kernel", "tensor_kernel_bfloat"}) {
+  for (const fpga::KernelProbe& probe : fpga::kKernelProbes) {
+    const std::string kernel(probe.kernel);
     const Diagnosis diagnosis = Doctor("", "--xclbin " + Xclbin(kernel) + " --aggregator 127.0.0.1:" +
                                                std::to_string(aggregator.ingest_port()));
     EXPECT_EQ(diagnosis.exit_code, 0) << diagnosis.report;

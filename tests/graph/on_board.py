@@ -66,10 +66,10 @@ def check_network(name, floats, images, folder, board):
     return unit, quantised, given
 
 
-def check_floats(name, floats, images, folder):
-    """The same of a network that is not quantised, in bfloat16 and beside the processor in float32."""
-    xclbin, source, image = folder / "bfloat.xclbin", folder / f"{name}.onnx", folder / f"{name}.npy"
-    subprocess.run([tributary_xclbin, "--output", xclbin, "--kernel", "tensor_kernel_bfloat"], check=True, capture_output=True)
+def check_floats(name, floats, images, folder, kernel, precision, most_error):
+    """The same of a network that is not quantised, beside the processor in float32."""
+    xclbin, source, image = folder / f"{precision}.xclbin", folder / f"{name}.onnx", folder / f"{name}.npy"
+    subprocess.run([tributary_xclbin, "--output", xclbin, "--kernel", kernel], check=True, capture_output=True)
     source.write_bytes(floats.SerializeToString())
     np.save(image, images)
 
@@ -77,16 +77,16 @@ def check_floats(name, floats, images, folder):
         done = said("run", source, *accelerator, "--input", f"image={image}", "--out", folder / folder_name)
         return done.get("accelerator"), np.load(folder / folder_name / "logits.npy")
 
-    unit, on_board = logits("floats_unit", "--accelerator", "xrt", "--xclbin", xclbin, "--float-layers", "bfloat16")
-    golden, by_model = logits("floats_golden", "--accelerator", "tensor-model", "--float-layers", "bfloat16")
+    unit, on_board = logits("floats_unit", "--accelerator", "xrt", "--xclbin", xclbin, "--float-layers", precision)
+    golden, by_model = logits("floats_golden", "--accelerator", "tensor-model", "--float-layers", precision)
     _, exact = logits("floats_processor")
     expect(on_board.tobytes() == by_model.tobytes(), f"{name} in floats: other bits")
     error = np.linalg.norm(on_board - exact) / np.linalg.norm(exact)
-    expect(0 < error < 0.02, f"{name} in bfloat16: a relative error of {error}")
+    expect(0 < error < most_error, f"{name} in {precision}: a relative error of {error}")
     expect(unit["share_of_multiply_accumulates"] > 0.99, f"{name} in floats: too little on the unit")
     expect(unit["cycles"] == golden["cycles"], f"{name} in floats: another plan")
     expect(abs(unit["counted_cycles"] / unit["cycles"] - 1) < 0.01, f"{name}: {unit['counted_cycles']} cycles counted, {unit['cycles']} planned")
-    print(f"{name} in bfloat16: {unit['counted_cycles']} cycles counted, a relative error of {error:.1e}")
+    print(f"{name} in {precision}: {unit['counted_cycles']} cycles counted, a relative error of {error:.1e}")
     refused("is for an --accelerator other than cpu", "run", source, "--float-layers", "bfloat16", "--plan")
 
 
@@ -105,7 +105,8 @@ def main():
         refused("go together", "run", quantised, "--plan", "--accelerator", "xrt")
         refused("--lanes", "run", quantised, *board, "--plan", "--lanes", 8)
         refused("no compute unit of tensor_kernel_bfloat", "run", quantised, *board, "--plan", "--float-layers", "bfloat16")
-        check_floats("digits", networks.digits(), networks.images(1, 5, 1, 28), folder)
+        for kernel, precision, most_error in (("tensor_kernel_bfloat", "bfloat16", 0.02), ("tensor_kernel_float32", "float32", 1e-5)):
+            check_floats("digits", networks.digits(), networks.images(1, 5, 1, 28), folder, kernel, precision, most_error)
     for fault in faults:
         print(f"fault: {fault}")
     print("on the board: bit for bit" if not faults else f"{len(faults)} faults")
