@@ -32,6 +32,7 @@ STATED_MHZ = learning_tables.STATED_MHZ
 ROUNDS = 25
 CALIBRATION, EXAMPLES = 32, 16
 PRECISIONS = {"": "int8", "bfloat": "int8, bfloat16", "int16": "int8, int16", "int32": "int8, int32"}  # of a kernel, by the end of its name
+FLOATS = ("bfloat16", "float32")  # precisions of a graph that is not quantised
 HEADROOM = 2  # of int16 and int32 over the largest value of the calibration: they have bits to spare
 SHAPES = {"digits": ("MNIST", networks.digits, (1, 28)),
           "resnet20": ("CIFAR-10", networks.resnet20, (3, 32)),
@@ -55,6 +56,8 @@ class Shape:
         self.nodes = {node.name: node for node in onnx.load(self.bytes).graph.node}
         self.units = {lanes: self.command("profile", self.bytes, "--accelerator", "tensor-model", "--lanes", lanes, "--runs", 3,
                                           "--clock-mhz", STATED_MHZ) for lanes in LANES}
+        self.in_floats = {precision: self.command("profile", self.floats, "--accelerator", "tensor-model", "--float-layers", precision, "--runs", 3,
+                                                  "--clock-mhz", STATED_MHZ) for precision in FLOATS}
 
     def command(self, *words):
         done = subprocess.run([str(word) for word in (self.binaries / "tributary", "model", *words, "--json")], capture_output=True,
@@ -187,11 +190,6 @@ class Reference:
         return y
 
 
-def bfloat16(values):
-    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(np.float64)
-
-
 def grid(values, largest, bits):
     step = np.where(largest > 0, largest, 1) / (2 ** (bits - 1) - 1)
     return np.clip(np.rint(values / step), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) * step
@@ -214,7 +212,8 @@ def precisions(shape):
         results[f"int{bits}, arithmetic alone"] = reference.run(
             shape.examples, lambda name, values, bits=bits: grid(values, HEADROOM * largest[name], bits),
             lambda weights, bits=bits: grid(weights, np.abs(weights).max(axis=tuple(range(1, weights.ndim)), keepdims=True), bits))
-    results["bfloat16, arithmetic alone"] = reference.run(shape.examples, lambda _, values: bfloat16(values), bfloat16)
+    for precision in FLOATS:
+        results[f"{precision}, the unit as built"] = shape.logits(shape.floats, "--accelerator", "tensor-model", "--float-layers", precision)
     return {name: (np.linalg.norm(found - right) / np.linalg.norm(right), np.mean(found.argmax(1) == right.argmax(1)))
             for name, found in results.items()}
 
@@ -234,6 +233,16 @@ def whole_rows(shapes):
                    percent(unit["share_of_nodes"]), percent(unit["share_of_multiply_accumulates"], 2),
                    f"{unit['processor_microseconds']['median']:,.0f}",
                    *(f"{unit['cycles'] / clock / 1000:.2f}" for clock in CLOCKS_MHZ)]
+
+
+def float_rows(shapes):
+    """With 16 lanes, by precision."""
+    for shape in shapes:
+        for precision, profile in {"int8": shape.units[16], **shape.in_floats}.items():
+            unit = profile["accelerator"]
+            yield [shape.title, precision, f"{unit['cycles']:,}", f"{unit['transfer_cycles']:,}", percent(unit["share_of_nodes"]),
+                   percent(unit["share_of_multiply_accumulates"], 2), f"{unit['processor_microseconds']['median']:,.0f}",
+                   f"{unit['cycles'] / STATED_MHZ / 1000:.2f}"]
 
 
 def network_rows(shapes, binaries):
@@ -259,7 +268,7 @@ PAGE = """# Figures of the tensor unit
 Three networks have the shapes of those in [[DTPU]](references.md), whose tables 5.1 and 5.2 are empty: two convolutions with pools and a product for images of MNIST, ResNet-20 for CIFAR-10, and MobileNetV2 for the same
 images of 32 × 32. Their weights are random, with fitting batch norms: times and cycles do not depend on that, errors do. [DTPU]'s row "image classification" names no network, so it is not here.
 
-Cycles are for int8; [bfloat16](fpga/tensor.md#bfloat16) is for training, and no graph is compiled to [int16](fpga/tensor.md#int16) or [int32](fpga/tensor.md#int32) yet. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
+Cycles are for int8, but for one table. No graph is compiled to [int16](fpga/tensor.md#int16) or [int32](fpga/tensor.md#int32) yet. No board was measured: cycles are those of the golden model, which equals the RTL within half a per cent in whole networks. A clock is stated, not reached: nothing was placed or routed.
 
 ## Area
 
@@ -275,6 +284,12 @@ stay on the processor, and so do layers whose tensors do not fit and the flatten
 
 {whole}
 
+### In floats
+
+The same networks before they are quantised, with 16 lanes and `--float-layers`: [convolutions and products](graphs.md#layers-in-floats) run on the unit one by one, and all between them and depthwise layers stay on the processor.
+
+{in_floats}
+
 ## By layer
 
 {layers}
@@ -289,7 +304,7 @@ and no board was there to measure: that column stays empty. The unit's column ha
 ## Precision
 
 Relative error of the logits, |found − exact| / |exact| over {examples} images that did not calibrate, and in brackets the share of images with the same class (table 5.2 of [DTPU]). "Exact" is the float graph in double precision.
-"Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly, so these rows say what a unit with that precision gives at best. The unit adds exactly, too; its scales have 17 bits in int16 and 34 in int32, which these rows leave out. int16 and int32 have one scale for a tensor, with room for
+In bfloat16 and float32, convolutions in groups are the processor's, in float32. "Arithmetic alone" rounds weights and what flows between layers to that format and sums exactly, so these rows say what a unit with that precision gives at best. The unit adds exactly, too; its scales have 17 bits in int16 and 34 in int32, which these rows leave out. int16 and int32 have one scale for a tensor, with room for
 twice the largest value of the calibration, and one for each channel of the weights. Random weights amplify small errors; trained networks are in [graphs](graphs.md#from-floats-to-integers).
 
 {precision}
@@ -312,6 +327,8 @@ def main():
             "area": area_table(),
             "whole": table(["network", "lanes", "cycles", "of them transfers", "used", "nodes on the unit", "products on the unit", "other nodes, µs here"]
                            + [f"ms at {clock} MHz" for clock in CLOCKS_MHZ], whole_rows(shapes)),
+            "in_floats": table(["network", "precision", "cycles", "of them transfers", "nodes on the unit", "products on the unit", "other nodes, µs here",
+                                f"ms at {STATED_MHZ} MHz"], float_rows(shapes)),
             "layers": "\n\n".join(f"**{shape.title}**\n\n{layer_table(shape)}" for shape in shapes),
             "processors": table(["network", "products", "this processor, float32", "this processor, int8", "PyTorch eager, float32", "the board's processor",
                                  "board + unit, 16 lanes"], network_rows(shapes, binaries)),
