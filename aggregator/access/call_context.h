@@ -22,11 +22,18 @@ struct CallContext : grpc::CallbackServerContext {
 
   // A message of it has come.
   virtual void CountMessage() {}
+  // Its request is one that no node makes.
+  virtual void CountMalformed() {}
 };
 
 // For services that read a stream, at each message: a connection that sends much and says nothing is cut.
 inline void CountMessage(grpc::CallbackServerContext& context) {
   if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountMessage();
+}
+
+// For services that refuse a request for its size or its fields: a peer that goes on with such is cut.
+inline void CountMalformed(grpc::CallbackServerContext& context) {
+  if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountMalformed();
 }
 
 // PermissionDenied if the call was revoked. For services, before a call of one request does anything.

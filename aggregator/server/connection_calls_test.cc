@@ -193,5 +193,16 @@ TEST_F(ConnectionTableTest, CutsAPeerWhoseReflectionStreamsFollowEachOtherTooFas
   EXPECT_FALSE(table_.NoteReflection("192.0.2.1:1", 8).has_value()) << "the next second";
 }
 
+TEST_F(ConnectionTableTest, CutsAPeerThatGoesOnWithRequestsThatNoNodeMakes) {
+  for (const std::string peer : {"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1"}) AddSpeaking(peer);
+  for (std::size_t i = 0; i < ConnectionLimits().malformed; ++i) {
+    EXPECT_FALSE(table_.NoteMalformed(i % 2 == 0 ? "192.0.2.1:1" : "192.0.2.1:2", 7).has_value());
+  }
+  EXPECT_FALSE(table_.NoteMalformed("192.0.2.2:1", 7).has_value()) << "another peer";
+  EXPECT_EQ(table_.NoteMalformed("192.0.2.1:2", 7)->fd, 2);
+  EXPECT_EQ(Refused(ConnectionFault::kMalformed), 1u);
+  EXPECT_FALSE(table_.NoteMalformed("192.0.2.1:1", 8).has_value()) << "the next second";
+}
+
 }  // namespace
 }  // namespace tributary::server

@@ -309,13 +309,22 @@ std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer
   return cut ? std::vector<Socket>{*cut} : std::vector<Socket>();
 }
 
-std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
+std::optional<Socket> ConnectionTable::CountOfPeer(const std::string& peer, RateLimit Peer::*rate,
+                                                   std::size_t limit, ConnectionFault fault,
+                                                   std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = connections_.find(peer);
   if (found == connections_.end() || found->second.whose == nullptr) return std::nullopt;
-  RateLimit& rate = found->second.whose->second.reflections;
-  if (!rate.Exceeds(limits_.reflections, second)) return std::nullopt;
-  return Cut(&found->second, ConnectionFault::kCallRate);
+  if (!(found->second.whose->second.*rate).Exceeds(limit, second)) return std::nullopt;
+  return Cut(&found->second, fault);
+}
+
+std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
+  return CountOfPeer(peer, &Peer::reflections, limits_.reflections, ConnectionFault::kCallRate, second);
+}
+
+std::optional<Socket> ConnectionTable::NoteMalformed(const std::string& peer, std::int64_t second) {
+  return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
 }
 
 std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, std::int64_t second) {

@@ -38,8 +38,9 @@ enum class ConnectionFault : std::uint8_t {
   kMemory,              // the process has nearly used up its memory
   kStall,               // what it sends keeps gRPC busy, and nothing comes of it
   kNoFirstWords,        // it has not begun to speak in time
+  kMalformed,           // its peer sends requests that no node makes
 };
-inline constexpr std::size_t kConnectionFaults = 14;
+inline constexpr std::size_t kConnectionFaults = 15;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -56,7 +57,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "no_call",
                                                                       "memory",
                                                                       "stall",
-                                                                      "no_first_words"};
+                                                                      "no_first_words",
+                                                                      "malformed"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -94,6 +96,9 @@ struct ConnectionLimits {
   std::size_t fruitless_reports = 256;
   // In one second, of one peer: streams of reflection, on however many connections.
   std::size_t reflections = 100;
+  // In one second, of one peer: requests about learning that are too large or do not parse, on however many
+  // connections. Reading one of two megabytes takes a millisecond of the thread that fuses.
+  std::size_t malformed = 8;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
   std::size_t resets = 512;
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
@@ -182,6 +187,9 @@ class ConnectionTable {
   std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
+  // A request that no node makes, in that second of any clock: the connection to cut if its peer makes too
+  // many.
+  std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second);
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
@@ -230,6 +238,7 @@ class ConnectionTable {
     RateLimit rate = {};
     RateLimit refused = {};
     RateLimit reflections = {};
+    RateLimit malformed = {};
     RateLimit fruitless_reports = {};
     std::int64_t fruitless_cut_second = -1;
   };
@@ -281,6 +290,9 @@ class ConnectionTable {
   // Cuts those of which `chosen` says so.
   using Chosen = std::function<bool(const Connection&)>;
   std::vector<Socket> CutAll(ConnectionFault fault, const Chosen& chosen) REQUIRES(mutex_);
+  // Counts one against a limit of its peer; the connection if that was one too many.
+  std::optional<Socket> CountOfPeer(const std::string& peer, RateLimit Peer::*rate, std::size_t limit,
+                                    ConnectionFault fault, std::int64_t second);
   // Nothing if the connection is null or has been cut before.
   std::optional<Socket> Cut(Connection* connection, ConnectionFault fault) REQUIRES(mutex_);
 

@@ -43,6 +43,11 @@ void CountedCall::CountAsReflection() {
     FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
+void CountedCall::CountAsMalformed() {
+  if (const auto cut = connections_.NoteMalformed(peer_, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, *cut);
+}
+
 void CountedCall::CountAsFruitless() {
   for (const Socket& each : connections_.NoteFruitlessReport(peer_, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, each);

@@ -34,6 +34,8 @@ class CountedCall {
   void CountSent() {
     if (pulse_ != nullptr) pulse_->sent.fetch_add(1, std::memory_order_relaxed);
   }
+  // Its request is too large, or has fields that no node sends.
+  void CountAsMalformed();
   // It may send large messages, as long as it is open.
   void CountAsUpload();
   // It is a Report stream that was admitted.

@@ -43,6 +43,9 @@ class OpenCalls {
     void CountMessage() override {
       if (counted) counted->CountMessage();
     }
+    void CountMalformed() override {
+      if (counted) counted->CountAsMalformed();
+    }
   };
 
   grpc::CallbackServerContext* Make();

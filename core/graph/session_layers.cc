@@ -72,6 +72,12 @@ absl::Status Session::TakeFloatLayers() {
     if (step.operation == nullptr || !MayBeFloatLayer(graph_.nodes[step.node].operation)) continue;
     const std::size_t report_place = Place(report_of_[step.node]);
     NodeReport& report = reports_[report_place];
+    // The layer has its own weights until it is a program.
+    const std::uint64_t weights = step.context.inputs[1]->bytes(), left = MemoryLeft();
+    if (weights > left) {
+      report.why = fmt::format("its weights take {} bytes more; {} are left", weights, left);
+      continue;
+    }
     absl::StatusOr<FloatLayer> layer = FloatLayerOf(step.context);
     absl::StatusOr<std::unique_ptr<SectionRunner>> section =
         layer.ok() ? accelerator->PrepareFloats(*std::move(layer), MemoryLeft()) : layer.status();

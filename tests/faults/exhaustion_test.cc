@@ -134,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                    {Connections("resets"), Connections("too_many_calls_of_peer"), Connections("stall")}},
         Exhaustion{
             "half_calls_of_a_node", {Connections("call_rate"), Connections("too_many_calls_of_peer")}, true},
+        Exhaustion{"empty_strings", {Connections("malformed")}},
+        Exhaustion{"empty_shares", {Connections("malformed")}},
         Exhaustion{"idle_reflections", {Connections("call_rate")}},
         Exhaustion{"source_names", {Streams("too_many")}},
         Exhaustion{"silent_reports", {Connections("call_rate"), Streams("too_many")}}),

@@ -37,7 +37,10 @@ class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>
                                 const grpc::ByteBuffer& declaration) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
     absl::StatusOr<v1::ParticipateRequest> request = ParseStep<v1::ParticipateRequest>(declaration);
-    if (!request.ok()) ++coordinator.counters().refused_steps;
+    if (!request.ok()) {
+      ++coordinator.counters().refused_steps;
+      access::CountMalformed(context);
+    }
     absl::Status status = request.status();
     if (status.ok() && request->partial_sums()) status = access::AdmitChild(context);
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
@@ -318,7 +321,10 @@ class FederationService final : public access::EarlyService<v1::FederationServic
     };
     absl::StatusOr<Request> request = ParseStep<Request>(bytes);
     absl::Status status = request.status();
-    if (!status.ok()) ++coordinator_.counters().refused_steps;
+    if (!status.ok()) {
+      ++coordinator_.counters().refused_steps;
+      access::CountMalformed(context);
+    }
     if (status.ok()) status = access::CheckNotRevoked(context);
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
     if (!status.ok()) {
