@@ -345,6 +345,7 @@ SEEDS = {
     "federation_wire_fuzz": updates,
     "flat_model_fuzz": model_files,
     "graph_fuzz": graphs,
+    "graph_on_unit_fuzz": graphs,
     "http_access_fuzz": lambda: {
         "token": b"Authorization:Bearer tributary_00000000_" + b"0" * 64, "count_cookies": fill(b"a=b;", b"Cookie:"),
         "session": b"Cookie:tributary-session=" + b"0" * 64 + b"\nOrigin:http://localhost\nHost:localhost"},
