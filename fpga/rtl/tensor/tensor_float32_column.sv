@@ -69,7 +69,7 @@ module tensor_float32_column #(
     always_ff @(posedge clk_i) distance_q <= distance[8:5] != '0 ? 5'd31 : distance[4:0];
     delay_line #(.WIDTH(5), .DEPTH(2 - LEVELS)) wait_product (.clk_i, .en_i(1'b1), .data_i(distance_q), .data_o(shift));
 
-    // The product: the lower bits of the weight, and one cycle later the upper ones with the sign. Bits below 2^17 count no more.
+    // The product: the lower bits of the weight, and one cycle later the upper ones with the sign. Its lowest 18 bits are cut.
     logic signed [7:0]      upper_q;
     logic signed [LOW+25:0] lower;
     logic signed [32:0]     product;
@@ -80,8 +80,9 @@ module tensor_float32_column #(
     mac #(.FAMILY(FAMILY), .A_WIDTH(25), .B_WIDTH(8), .P_WIDTH(33)) upper_product (
       .clk_i, .first_i(1'b0), .a_i(late_mantissas_i[25*r+:25]), .b_i(upper_q), .c_i(33'(lower >>> LOW)), .p_o(product)
     );
-    wire signed [PW-1:0] kept = product[PW:1];
-    always_ff @(posedge clk_i) aligned_q[PW*r+:PW] <= kept >>> shift;
+    wire signed [PW-1:0] kept    = product[PW:1];
+    wire signed [PW-1:0] aligned = kept >>> shift;
+    always_ff @(posedge clk_i) aligned_q[PW*r+:PW] <= aligned;
     wire unused_product = &{1'b0, product};
   end
 
