@@ -1,16 +1,18 @@
 #include "fpga/model/tensor_bfloat.h"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <span>
+#include <vector>
 
 #include "fpga/model/tensor_float.h"
+#include "fpga/model/tensor_unit_fixture.h"
 #include "fpga/tb/tensor/random_floats.h"
 
 namespace tributary::fpga {
@@ -61,6 +63,83 @@ TEST(BfloatNumbersTest, AreLimited) {
   EXPECT_EQ(
       BfloatOutputOf(Bits(std::numeric_limits<float>::max()), kBfloat16MinusInfinity, kBfloat16Infinity),
       kBfloat16Infinity);
+}
+
+class TensorBfloatUnitTest : public TensorConvolutionTest {
+ protected:
+  // Runs the command on random values and returns the words of `planes` planes of results.
+  std::vector<std::uint64_t> Run(const TensorCommand& command, std::uint32_t planes) {
+    inputs_ = Bfloat16sOf(RandomFloats(kInputCount));
+    weights_ = Bfloat16sOf(RandomFloats(kWeightCount));
+    biases_ = RandomFloats(kOutputs);
+    return RunOn(PackBfloatTensor(inputs_, kInputs, size_), planes, [&](TensorProgramBuilder& program) {
+      return program.ConvolveBfloat(command, kOutputs, kInputs, weights_, biases_);
+    });
+  }
+
+  // Calls check(index, exact sum, sum of the sizes of what it adds) for each output.
+  template <typename Check>
+  void ForEachOutput(float pad, Check check) const {
+    for (std::size_t at = 0; at < kOutputCount; ++at) {
+      double sum = biases_[at / kOutPixels], sizes = std::abs(sum);
+      ForEachProduct(at, [&](std::optional<std::size_t> input, std::size_t weight) {
+        const double product = static_cast<double>(input ? FloatOf(inputs_[*input]) : pad) *
+                               static_cast<double>(FloatOf(weights_[weight]));
+        sum += product;
+        sizes += std::abs(product);
+      });
+      check(at, sum, sizes);
+    }
+  }
+
+  // The bound of all groups of an output together.
+  double ErrorOf(double sizes) const {
+    const double tiles = TensorHalfBlocks(kInputs, size_) * kTaps;
+    return sizes * (BfloatGroupError(size_.half_lanes()) + 1.1 * tiles * kTensorResultError);
+  }
+
+  std::vector<std::uint16_t> inputs_, weights_;
+  std::vector<float> biases_;
+};
+
+TEST_P(TensorBfloatUnitTest, ConvolvesToFloat32) {
+  TensorCommand command = Command();
+  command.flags = kTensorFloat32;
+  SetBfloatOutput({.pad = Bfloat16Of(0.5f), .low = 0, .high = 0}, command);  // sums have no limits
+  const std::uint32_t blocks = TensorQuarterBlocks(kOutputs, size_);
+  const std::vector<float> found = UnpackFloatTensor(Run(command, blocks), kOutputs, size_);
+  ASSERT_EQ(found.size(), kOutputCount);
+  ForEachOutput(0.5f, [&](std::size_t at, double exact, double sizes) {
+    EXPECT_NEAR(static_cast<double>(found[at]), exact, ErrorOf(sizes)) << at;
+  });
+}
+
+TEST_P(TensorBfloatUnitTest, ConvolvesToBfloat16WithinLimits) {
+  TensorCommand command = Command();
+  SetBfloatOutput({.low = 0, .high = Bfloat16Of(6.0f)}, command);
+  const std::uint32_t blocks = TensorHalfBlocks(kOutputs, size_);
+  const auto found = UnpackBfloatTensor(Run(command, blocks), kOutputs, size_);
+  ASSERT_EQ(found.size(), kOutputCount);
+  int zeros = 0, sixes = 0;
+  ForEachOutput(0.0f, [&](std::size_t at, double exact, double sizes) {
+    const double value = FloatOf(found[at]);
+    EXPECT_NEAR(value, std::clamp(exact, 0.0, 6.0), ErrorOf(sizes) + std::abs(value) / 256) << at;
+    zeros += value == 0.0, sixes += value == 6.0;
+  });
+  EXPECT_GT(zeros, 0);
+  EXPECT_GT(sixes, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, TensorBfloatUnitTest, testing::Values(8u, 16u, 32u));
+
+TEST(BfloatCommandTest, KeepsItsLimits) {
+  TensorCommand command = {.opcode = TensorOpcode::kConvolve};
+  SetBfloatOutput({.pad = 0x1234, .low = 0x89ab, .high = 0xcdef}, command);
+  EXPECT_EQ(EncodeTensorCommand(command)[6], 0xcdef'89ab'1234u);
+  EXPECT_EQ(BfloatOutput(command).pad, 0x1234);
+  EXPECT_EQ(BfloatOutput(command).low, 0x89ab);
+  EXPECT_EQ(BfloatOutput(command).high, 0xcdef);
+  EXPECT_EQ(command.opcode, TensorOpcode::kConvolve);
 }
 
 }  // namespace
