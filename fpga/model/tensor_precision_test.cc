@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Precision {
                            std::uint32_t inputs, std::size_t weights, std::size_t channels);
   void (*expect_packed)(const TensorUnitSize& size);
 };
+
+void PrintTo(const Precision& precision, std::ostream* to) { *to << precision.name; }
 
 const Precision kPrecisions[] = {
     {"Bfloat16", TensorPrecision::kBfloat16, &TensorUnitSize::bfloat16, 2, true, 4,
