@@ -1,4 +1,4 @@
-// A tensor kernel with 8 lanes, every precision, small memories and bursts of AXI3.
+// A tensor kernel with every precision: by default with 8 lanes, small memories and bursts of AXI3.
 module tensor_small #(
   parameter int MAX_BURST   = 16,
   parameter int LANES       = 8,
