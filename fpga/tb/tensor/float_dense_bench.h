@@ -150,7 +150,9 @@ class FloatDenseBench : public testing::Test {
         next = RandomTile();
         const bool last = tile == tiles - 1;
         const int pace = last && two_vectors ? 2 : 1;
-        const int cycles = std::max(pixels * pace, kLeastTile);
+        // One tile of four waits for the next one's weights.
+        const int waits = random_() % 4 == 0 ? static_cast<int>(random_() % 30) : 0;
+        const int cycles = std::max(pixels * pace, kLeastTile) + waits;
         const int rows_from = random_() % 2 == 0 ? 0 : cycles - static_cast<int>(kColumns);
         for (int cycle = 0; cycle < cycles; ++cycle) {
           const int row = cycle - rows_from, pixel = cycle / pace;
@@ -159,9 +161,9 @@ class FloatDenseBench : public testing::Test {
           clock_->valid_i = cycle % pace == 0 && pixel < pixels;
           clock_->first_i = pixel == 0;
           clock_->begins_i = tile == 0;
-          clock_->yields_i = last;
+          clock_->yields_i = last && clock_->valid_i != 0;
           clock_->first_output_i = pixel == 0 && last;
-          clock_->pixel_i = static_cast<std::uint8_t>(pixel % kPixels);
+          clock_->pixel_i = static_cast<std::uint8_t>(pixel < pixels ? pixel : 0);
           const Row vector = RandomRow();
           clock_->vector_i = Word(vector);
           if (clock_->valid_i != 0) {
