@@ -11,12 +11,14 @@ class RandomFloats {
  public:
   enum class Kind { kOrdinary, kClose, kIntegers, kWide, kLarge, kSmall, kAnything };
 
+  static constexpr int kKinds = 7;
+
   explicit RandomFloats(Kind kind = Kind::kOrdinary) : kind_(kind) {}
 
   // Draws another kind; ordinary ones are the most frequent.
   void Choose(std::mt19937_64& random) {
     const auto drawn = random() % 12;
-    kind_ = drawn < 7 ? static_cast<Kind>(drawn) : Kind::kOrdinary;
+    kind_ = drawn < kKinds ? static_cast<Kind>(drawn) : Kind::kOrdinary;
   }
 
   std::uint16_t NextBfloat16(std::mt19937_64& random) const {

@@ -118,7 +118,7 @@ void ExpectFloatProgramsMatch(TensorBench<Top>& bench, std::uint64_t programs) {
   std::uint64_t& finite = coverage.Point("results that are finite and not 0", 100 * programs);
   std::uint64_t& zero = coverage.Point("results of 0", programs);
   std::uint64_t& infinite = coverage.Point("infinite results", programs);
-  std::uint64_t& nan = coverage.Point("results that are NaN", programs);
+  std::uint64_t& nan = coverage.Point("results that are NaN", programs / 4);
   std::uint64_t& float_sums = coverage.Point("results of float32 in bfloat16", kBfloat ? programs / 4 : 0);
   const TensorPrecision precision = kBfloat ? TensorPrecision::kBfloat16 : TensorPrecision::kFloat32;
   float_sums =

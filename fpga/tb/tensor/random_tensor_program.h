@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fpga/model/tensor_layout.h"
+#include "fpga/model/tensor_words.h"
 #include "fpga/tb/tensor/random_floats.h"
 
 namespace tributary::fpga {
@@ -24,7 +25,7 @@ class RandomTensorProgram {
   };
 
   RandomTensorProgram(const TensorUnitSize& size, std::uint64_t seed)
-      : size_(size), quarter_(size.activations / 4), random_(seed), program_(size) {}
+      : size_(size), quarter_(size.activations / 4), seed_(seed), random_(seed), program_(size) {}
 
   // Loads all of the memory, computes, and stores all of it. Input and output have activations · N / 8 words.
   std::vector<std::uint64_t> Make(int commands, bool load = true) {
@@ -61,22 +62,22 @@ class RandomTensorProgram {
     program_.End();
     return program_.words();
   }
-  // Its input: floats whose sums are often finite, or integers that are at their extremes one time in four.
+  // Its input: floats of a kind for each of seven seeds, or integers that are at their extremes one time in
+  // four.
   std::vector<std::uint64_t> ChainInput(TensorPrecision precision) {
     const std::size_t bytes = std::size_t{size_.activations} * size_.lanes;
-    const TensorUnitSize words = {.lanes = 8};
-    numbers_.Choose(random_);
+    numbers_ = RandomFloats(static_cast<RandomFloats::Kind>(seed_ % RandomFloats::kKinds));
     switch (precision) {
       case TensorPrecision::kInt8:
         break;
       case TensorPrecision::kBfloat16:
-        return PackBfloatTensor(Bfloats(bytes / 2), 1, words);
+        return Words(Bfloats(bytes / 2));
       case TensorPrecision::kInt16:
-        return PackInt16Tensor(Int16s(bytes / 2), 1, words);
+        return Words(Int16s(bytes / 2));
       case TensorPrecision::kInt32:
-        return PackInt32Tensor(Int32s(bytes / 4), 1, words);
+        return Words(Int32s(bytes / 4));
       case TensorPrecision::kFloat32:
-        return PackFloatTensor(Float32s(bytes / 4), 1, words);
+        return Words(Float32s(bytes / 4));
     }
     return Input();
   }
@@ -95,6 +96,12 @@ class RandomTensorProgram {
   std::uint32_t Below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
   int Between(int low, int high) {
     return low + static_cast<int>(Below(static_cast<std::uint32_t>(high - low + 1)));
+  }
+  template <typename Value>
+  static std::vector<std::uint64_t> Words(const std::vector<Value>& values) {
+    std::vector<std::uint64_t> words(values.size() * sizeof(Value) / 8);
+    for (std::size_t i = 0; i < values.size(); ++i) PutValue(words, i, values[i]);
+    return words;
   }
   std::int8_t Int8() { return static_cast<std::int8_t>(random_()); }
 
@@ -400,6 +407,7 @@ class RandomTensorProgram {
 
   TensorUnitSize size_;
   std::uint32_t quarter_;
+  std::uint64_t seed_;
   std::mt19937_64 random_;
   RandomFloats numbers_;
   std::vector<TensorPrecision> others_ = OtherPrecisions();  // that are built
