@@ -75,7 +75,8 @@ BLOCKS = {
     "positioning": Block("positioning_tb", proofs={"positioning/positioning_input.sv": "formal_positioning_input"}),
     "tensor": Block("tensor_tb", ("tensor_pkg.sv", "tensor_*float*.sv", "tensor_int*.sv"), {
         f"tensor/tensor_{part}.sv": f"formal_tensor_{part}$" for part in ("loader", "read_mux")}),
-    "tensor_bfloat": Block("tensor_tb", folder="tensor", files="tensor_*float*.sv"),
+    "tensor_bfloat": Block("tensor_tb", folder="tensor", files="tensor_bfloat*.sv"),
+    "tensor_float": Block("tensor_tb", folder="tensor", files="tensor_float*.sv"),  # for float32, and what bfloat16 shares with it
     "tensor_integers": Block("tensor_tb", folder="tensor", files="tensor_int*.sv"),
 }
 
