@@ -238,6 +238,7 @@ TEST_F(TensorSmallTest, RefusesEachFieldAtTheEndOfItsRange) {
   check([&](C& c) { depthwise(c), c.kernel_width = 2; }, kField);
   check([&](C& c) { depthwise(c), c.kernel_height = 4; }, kField);
   check([&](C& c) { depthwise(c), c.stride_x = 3; }, kField);
+  check([&](C& c) { depthwise(c), c.stride_y = 3; }, kField);
   check([&](C& c) { depthwise(c), c.flags = kTensorResidual; }, kField);
   check([&](C& c) { depthwise(c), c.output_width = 30, c.output_height = 1, c.output_address = 0; }, kOk);
   check([&](C& c) { depthwise(c), c.output_width = 31, c.output_height = 1, c.output_address = 0; }, kField);
