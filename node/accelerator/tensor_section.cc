@@ -55,7 +55,7 @@ std::string TensorTarget::WhyNot(const graph::QuantisedLayer& layer, const graph
 }
 
 absl::StatusOr<std::unique_ptr<graph::SectionRunner>> TensorTarget::PrepareFloats(
-    graph::FloatLayer layer, std::uint64_t memory_bytes) const {
+    graph::FloatLayer&& layer, std::uint64_t memory_bytes) const {
   return TensorFloatLayer::Create(std::move(layer), floats_, *this, memory_bytes);
 }
 

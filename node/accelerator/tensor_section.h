@@ -75,7 +75,7 @@ class TensorTarget : public graph::SectionTarget {
   std::string_view float_arithmetic() const final {
     return floats_ == FloatLayers::kProcessor ? std::string_view() : NameOf(floats_);
   }
-  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> PrepareFloats(graph::FloatLayer layer,
+  absl::StatusOr<std::unique_ptr<graph::SectionRunner>> PrepareFloats(graph::FloatLayer&& layer,
                                                                       std::uint64_t memory_bytes) const final;
   // The same as Prepare, for who changes its weights.
   absl::StatusOr<std::unique_ptr<TensorSection>> PrepareTensors(const graph::QuantisedSection& section,

@@ -59,7 +59,7 @@ class SectionTarget {
   // How it computes layers in floats, "bfloat16" or "float32"; empty: it takes none.
   virtual std::string_view float_arithmetic() const { return {}; }
   // A section of one such layer, which reads and writes arrays of float32. Errors: as Prepare.
-  virtual absl::StatusOr<std::unique_ptr<SectionRunner>> PrepareFloats(FloatLayer /*layer*/,
+  virtual absl::StatusOr<std::unique_ptr<SectionRunner>> PrepareFloats(FloatLayer&& /*layer*/,
                                                                        std::uint64_t /*memory_bytes*/) const {
     return absl::InvalidArgumentError("it computes quantised layers only");
   }
