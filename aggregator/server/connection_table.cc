@@ -319,14 +319,6 @@ std::optional<Socket> ConnectionTable::CountOfPeer(const std::string& peer, Rate
   return Cut(&found->second, fault);
 }
 
-std::optional<Socket> ConnectionTable::NoteReflection(const std::string& peer, std::int64_t second) {
-  return CountOfPeer(peer, &Peer::reflections, limits_.reflections, ConnectionFault::kCallRate, second);
-}
-
-std::optional<Socket> ConnectionTable::NoteMalformed(const std::string& peer, std::int64_t second) {
-  return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
-}
-
 std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = peers_.find(name);

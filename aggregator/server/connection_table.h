@@ -186,10 +186,14 @@ class ConnectionTable {
   // without a hello counts as an upload, so these are not spared.
   std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
-  std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second);
+  std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second) {
+    return CountOfPeer(peer, &Peer::reflections, limits_.reflections, ConnectionFault::kCallRate, second);
+  }
   // A request that no node makes, in that second of any clock: the connection to cut if its peer makes too
   // many.
-  std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second);
+  std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second) {
+    return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
+  }
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
