@@ -26,6 +26,10 @@ absl::StatusOr<std::unique_ptr<graph::SectionTarget>> OpenGraphAccelerator(
   if (arguments.xclbin.empty() != (arguments.accelerator != GraphAccelerator::kXrt)) {
     return UsageError("--accelerator xrt and --xclbin FILE go together");
   }
+  if (arguments.accelerator != GraphAccelerator::kCpu &&
+      arguments.arithmetic == graph::Arithmetic::kAsWritten) {
+    return UsageError("--arithmetic floats is computed by the processor: leave --accelerator away");
+  }
   switch (arguments.accelerator) {
     case GraphAccelerator::kCpu:
       if (arguments.float_layers != accelerator::FloatLayers::kProcessor) {
@@ -148,6 +152,11 @@ std::string AcceleratorText(const nlohmann::ordered_json& shares) {
       shares["name"].get<std::string>(), 100 * shares["share_of_nodes"].get<double>(),
       100 * shares["share_of_multiply_accumulates"].get<double>(), shares["cycles"].get<std::uint64_t>(),
       shares["transfer_cycles"].get<std::uint64_t>(), 100 * shares["utilisation"].get<double>());
+  if (shares["nodes"].get<std::int64_t>() == 0) {
+    text +=
+        "NOTE     nothing runs there: --plan says why of each layer; --float-layers gives it those in "
+        "floats\n";
+  }
   if (shares.contains("counted_cycles")) {
     absl::StrAppendFormat(&text, "counted  %d cycles in the last run\n",
                           shares["counted_cycles"].get<std::uint64_t>());

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
+#include "cli/model/model_source.h"
 #include "cli/run/run_messages.h"
 #include "cli/run/start_call.h"
 #include "core/config/program.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr const char* kRunStartExamples = R"(Examples:
   tributary run start run.toml
   tributary run start run.toml --model encoder.safetensors   start from these parameters
+  tributary run start run.toml --model run:letters@5         start from another run's model after its round 5
   tributary run start run.toml --check                       look for faults only
 
 run.toml:
@@ -63,6 +65,13 @@ absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const l
   return model;
 }
 
+// What --model names.
+absl::StatusOr<std::string> GivenModel(const RunStartArguments& arguments,
+                                       const learning::RunConfig& config) {
+  ASSIGN_OR_RETURN(const ModelFile model, ReadModelSource(arguments.model, arguments.connection));
+  return AsInitialModel(model.bytes, arguments.model, config);
+}
+
 absl::Status InConfiguration(absl::Status fault) {
   return fault.ok() ? fault : WithExitCode(std::move(fault), runtime::kExitConfig);
 }
@@ -72,7 +81,7 @@ struct PreparedRun {
   std::string model;
 };
 
-// All that is done before the aggregator is asked; --check ends with it.
+// All that is done before the aggregator is asked to start it; --check ends with it.
 absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
   ASSIGN_OR_RETURN(std::string text, runtime::ReadFile(arguments.config));
   const auto file = config::ConfigFile::Parse(text, arguments.config);
@@ -80,7 +89,7 @@ absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
   RETURN_IF_ERROR(InConfiguration(config::CheckProgram(*file, config::Program::kRun)));
   const learning::RunConfig config = learning::ReadRunConfig(*file);
   RETURN_IF_ERROR(InConfiguration(file->Finish()));
-  auto initial = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model, config);
+  auto initial = arguments.model.empty() ? InitialModel(*file, config) : GivenModel(arguments, config);
   RETURN_IF_ERROR(InConfiguration(file->Finish()));
   ASSIGN_OR_RETURN(std::string model, std::move(initial));
   return PreparedRun{std::move(text), std::move(model)};
@@ -109,7 +118,8 @@ void AddRunStartCommand(Commands& run) {
   auto [command, arguments] = run.Add<RunStartArguments>("start", "Start a run that a file describes", Start);
   command.Connection(arguments.connection);
   command.Text("config", arguments.config, "FILE", "Configuration of the run")->required();
-  command.Text("--model", arguments.model, "FILE", "Initial parameters, instead of what the file names");
+  command.Text("--model", arguments.model, kModelSourceType,
+               "Initial parameters, instead of what the file names: a file, or a run's model");
   command.Flag("--check", arguments.check, "Look for faults, start nothing");
   command.Json(arguments.json);
   command.Examples(kRunStartExamples);

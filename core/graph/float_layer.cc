@@ -1,6 +1,9 @@
 #include "core/graph/float_layer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <numeric>
@@ -20,6 +23,22 @@ absl::StatusOr<std::span<const float>> ConstantFloats(const NodeContext& context
                                                            : "the bias is not constant");
 }
 
+// factor · each value. What the node gives is factor · Σ, so a factor that takes a value out of the normal
+// numbers of float32, where the sum need not leave them, would change the results.
+absl::Status MultiplyBy(float factor, std::span<float> values) {
+  if (factor == 1) return absl::OkStatus();
+  for (float& value : values) {
+    const float product = factor * value;
+    const bool vanishes = factor != 0 && value != 0 && !std::isnormal(product);
+    if (std::isfinite(value) && (vanishes || !std::isfinite(product))) {
+      return absl::InvalidArgumentError(
+          fmt::format("a factor of {} takes {} out of the range of float32", factor, value));
+    }
+    value = product;
+  }
+  return absl::OkStatus();
+}
+
 // factor · the bias, which has one element or one for each output.
 absl::Status AddFloatBias(const NodeContext& context, float factor, FloatLayer& layer) {
   layer.bias.resize(Size(layer.outputs));
@@ -29,9 +48,8 @@ absl::Status AddFloatBias(const NodeContext& context, float factor, FloatLayer& 
   const bool of_channels =
       values.size() == 1 || (values.size() == layer.bias.size() && shape.back() == layer.outputs);
   if (!of_channels) return absl::InvalidArgumentError("the bias is not one of channels");
-  for (std::size_t o = 0; o < layer.bias.size(); ++o)
-    layer.bias[o] = factor * values[values.size() == 1 ? 0 : o];
-  return absl::OkStatus();
+  for (std::size_t o = 0; o < layer.bias.size(); ++o) layer.bias[o] = values[values.size() == 1 ? 0 : o];
+  return MultiplyBy(factor, layer.bias);
 }
 
 absl::StatusOr<FloatLayer> ConvolutionLayer(const NodeContext& context) {
@@ -68,9 +86,10 @@ absl::StatusOr<FloatLayer> ProductLayer(const NodeContext& context) {
   const std::size_t inputs = Size(layer.inputs), outputs = Size(layer.outputs);
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t i = 0; i < inputs; ++i) {
-      layer.weights[o * inputs + i] = alpha * weights[turned ? o * inputs + i : i * outputs + o];
+      layer.weights[o * inputs + i] = weights[turned ? o * inputs + i : i * outputs + o];
     }
   }
+  RETURN_IF_ERROR(MultiplyBy(alpha, layer.weights));
   RETURN_IF_ERROR(AddFloatBias(context, beta, layer));
   return layer;
 }

@@ -63,6 +63,14 @@ class ModelText {
     attribute.mutable_ints()->Add(values.begin(), values.end());
     return *this;
   }
+  // A number among the attributes of the last node.
+  ModelText& WithReal(const std::string& name, float value) {
+    onnx::AttributeProto& attribute = *graph().mutable_node(graph().node_size() - 1)->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+    attribute.set_f(value);
+    return *this;
+  }
   // int8, uint8 or int32.
   ModelText& Small(const std::string& name, const std::vector<std::int64_t>& shape,
                    const std::vector<std::int32_t>& values, int type) {

@@ -62,8 +62,8 @@ absl::Status Session::Plan() {
   if (options_.arithmetic == Arithmetic::kIntegers) {
     RETURN_IF_ERROR(TakeLayers());
     RETURN_IF_ERROR(TakeFloatLayers());
-    RETURN_IF_ERROR(CheckStrict());
   }
+  RETURN_IF_ERROR(CheckStrict());
   CountDelegated();
   return PlaceResults();
 }

@@ -67,11 +67,15 @@ absl::Status Session::TakeLayers() {
 
 absl::Status Session::TakeFloatLayers() {
   const SectionTarget* const accelerator = options_.accelerator;
-  if (accelerator == nullptr || accelerator->float_arithmetic().empty()) return absl::OkStatus();
+  if (accelerator == nullptr) return absl::OkStatus();
   for (Step& step : steps_) {
     if (step.operation == nullptr || !MayBeFloatLayer(graph_.nodes[step.node].operation)) continue;
     const std::size_t report_place = Place(report_of_[step.node]);
     NodeReport& report = reports_[report_place];
+    if (accelerator->float_arithmetic().empty()) {
+      if (report.why.empty()) report.why = "it is in floats, which are left to the processor";
+      continue;
+    }
     // The layer has its own weights until it is a program.
     const std::uint64_t weights = step.context.inputs[1]->bytes(), left = MemoryLeft();
     if (weights > left) {

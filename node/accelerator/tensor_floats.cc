@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<std::uint64_t>> Compile(const FloatLayer& layer, cons
 
 std::string WhyNoFloatWindow(const Window& window, const fpga::TensorUnitSize& unit) {
   for (std::size_t d = 0; d < 2; ++d) {
-    if (window.dilation[d] != 1) return "its window has gaps";
+    if (window.dilation[d] != 1 && window.size[d] != 1) return "its window has gaps";
     if (window.size[d] > fpga::kTensorMaxKernel) {
       return fmt::format("its window has a side of {}; at most {}", window.size[d], fpga::kTensorMaxKernel);
     }
@@ -159,6 +159,21 @@ void SpreadOverRow(FloatLayer& layer, std::int64_t most_channels) {
   layer.window.size[1] = layer.window.input[1] = pixels;
 }
 
+// Images of one pixel become the pixels of larger images, as many as the unit can take at once, so that the
+// weights pass by once for all of them.
+void GatherPixels(FloatLayer& layer, const FloatFormat& format, const fpga::TensorUnitSize& unit) {
+  if (layer.window.pixels() != 1 || layer.window.taps() != 1 || layer.images <= 1) return;
+  const FloatLayout pixel(layer, format, unit);
+  const std::int64_t vectors = std::int64_t{pixel.input_vectors} + pixel.result_vectors;
+  const std::int64_t most = std::min({std::int64_t{unit.pixels}, std::int64_t{fpga::kTensorMaxSide},
+                                      std::int64_t{unit.activations} / std::max<std::int64_t>(vectors, 1)});
+  if (most <= 1) return;
+  const std::int64_t images = (layer.images + most - 1) / most;
+  layer.window.input[1] = layer.window.output[1] = (layer.images + images - 1) / images;
+  layer.window.stride[1] = 1;
+  layer.images = images;
+}
+
 std::string WhyNotInFloats(const FloatLayer& layer, const FloatFormat& format,
                            const fpga::TensorUnitSize& unit) {
   if (std::min({layer.images, layer.inputs, layer.outputs, layer.window.windows()}) == 0)
@@ -175,22 +190,32 @@ std::string WhyNotInFloats(const FloatLayer& layer, const FloatFormat& format,
                      unit.activations);
 }
 
-// An image of an array in ONNX's order.
+// An image of an array in ONNX's order; of the last one, less than `elements` may be left.
 std::span<float> FloatImageOf(const graph::View& view, std::size_t image, std::size_t elements) {
-  return view.As<float>().subspan(image * elements, elements);
+  const std::span<float> all = view.As<float>();
+  const std::size_t begin = image * elements;
+  return all.subspan(begin, std::min(elements, all.size() - begin));
+}
+
+// [pixels × channels] as [channels × pixels]; what `values` lacks is zero.
+std::vector<float> PlanesOf(std::span<const float> values, std::size_t channels, std::size_t pixels) {
+  std::vector<float> planes(channels * pixels);
+  for (std::size_t i = 0; i < values.size(); ++i) planes[(i % channels) * pixels + i / channels] = values[i];
+  return planes;
 }
 
 }  // namespace
 
 TensorFloatLayer::TensorFloatLayer(const FloatLayer& layer, FloatLayers layers,
-                                   const fpga::TensorUnitSize& unit)
+                                   const fpga::TensorUnitSize& unit, bool gathered)
     : layers_(layers),
       unit_(unit),
       images_(static_cast<std::size_t>(layer.images)),
       inputs_(static_cast<std::size_t>(layer.inputs)),
       outputs_(static_cast<std::size_t>(layer.outputs)),
       input_pixels_(static_cast<std::size_t>(layer.window.pixels())),
-      output_pixels_(static_cast<std::size_t>(layer.window.windows())) {}
+      output_pixels_(static_cast<std::size_t>(layer.window.windows())),
+      gathered_(gathered) {}
 
 absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(FloatLayer layer,
                                                                            FloatLayers layers,
@@ -201,6 +226,8 @@ absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(Float
   SpreadOverRow(layer, format.most_channels());
   if (const std::string why = WhyNotInFloats(layer, format, unit); !why.empty())
     return absl::InvalidArgumentError(why);
+  const std::int64_t given_images = layer.images;
+  GatherPixels(layer, format, unit);
   const FloatLayout layout(layer, format, unit);
   const fpga::TensorBuffers buffers = layout.Buffers(unit);
   const std::uint64_t bytes =
@@ -209,7 +236,8 @@ absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(Float
     return absl::ResourceExhaustedError(
         fmt::format("its program and buffers take {} bytes; {} are left", bytes, memory_bytes));
   }
-  std::unique_ptr<TensorFloatLayer> made(new TensorFloatLayer(layer, layers, unit));
+  std::unique_ptr<TensorFloatLayer> made(
+      new TensorFloatLayer(layer, layers, unit, layer.images != given_images));
   ASSIGN_OR_RETURN(std::vector<std::uint64_t> program, Compile(layer, layout, unit, made->cycles_));
   ASSIGN_OR_RETURN(made->job_, target.MakeJob(std::move(program), buffers, made->images_));
   made->memory_bytes_ = bytes;
@@ -219,7 +247,9 @@ absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(Float
 absl::Status TensorFloatLayer::Run(std::span<const graph::View> inputs,
                                    std::span<const graph::View> outputs) {
   const auto fill = [&](std::size_t image, std::span<std::uint64_t> words) {
-    const std::span<const float> values = FloatImageOf(inputs[0], image, inputs_ * input_pixels_);
+    std::span<const float> values = FloatImageOf(inputs[0], image, inputs_ * input_pixels_);
+    std::vector<float> planes;
+    if (gathered_) values = planes = PlanesOf(values, inputs_, input_pixels_);
     const auto channels = static_cast<std::uint32_t>(inputs_);
     std::ranges::copy(layers_ == FloatLayers::kBfloat16
                           ? fpga::PackBfloatTensor(fpga::Bfloat16sOf(values), channels, unit_)
@@ -229,7 +259,10 @@ absl::Status TensorFloatLayer::Run(std::span<const graph::View> inputs,
   const auto take = [&](std::size_t image, std::span<const std::uint64_t> words) {
     const std::vector<float> values =
         fpga::UnpackFloatTensor(words, static_cast<std::uint32_t>(outputs_), unit_);
-    std::ranges::copy(values, FloatImageOf(outputs[0], image, outputs_ * output_pixels_).begin());
+    const std::span<float> given = FloatImageOf(outputs[0], image, outputs_ * output_pixels_);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      given[i] = values[gathered_ ? (i % outputs_) * output_pixels_ + i / outputs_ : i];
+    }
   };
   ASSIGN_OR_RETURN(counted_cycles_, job_->Run(images_, fill, take));
   return absl::OkStatus();

@@ -135,10 +135,47 @@ TEST_F(TensorFloatLayerTest, ProductsAreConvolutionsOfOnePixel) {
   ModelText rows;
   rows.Input("x", {2, 3, 6}).Floats("w", {6, 5}, Values(30)).Node("MatMul", {"x", "w"}, "y").Output("y");
   ExpectLikeTheProcessor(rows);
+  // More rows than the unit accumulators: three images, the last of which has fewer pixels.
+  ModelText many;
+  many.Input("x", {65, 20}).Floats("w", {20, 5}, Values(100)).Node("MatMul", {"x", "w"}, "y").Output("y");
+  ExpectLikeTheProcessor(many);
+  ModelText strided = Convolution({5, 3, 1, 1}, {4, 3, 1, 1});
+  strided.With("strides", {2, 3});
+  ExpectLikeTheProcessor(strided);
   // More inputs than the 1,024 channels of the unit: 5 pixels of 307.
   ModelText wide;
   wide.Input("x", {2, 1535}).Floats("w", {1535, 3}, Values(4605)).Node("MatMul", {"x", "w"}, "y").Output("y");
   ExpectLikeTheProcessor(wide);
+}
+
+TEST_F(TensorFloatLayerTest, RowsOfAProductPassByTheWeightsTogether) {
+  const auto cycles = [&](std::int64_t rows) {
+    ModelText model;
+    model.Input("x", {rows, 64}).Floats("w", {64, 64}, Values(64 * 64));
+    return PlanOf(model.Node("MatMul", {"x", "w"}, "y").Output("y")).cycles;
+  };
+  EXPECT_LT(cycles(32), 8 * cycles(1));
+}
+
+TEST_F(TensorFloatLayerTest, AWindowOfOneTapHasNoGaps) {
+  ModelText model = Convolution({1, 3, 5, 5}, {4, 3, 1, 3});
+  model.With("dilations", {2, 1});
+  ExpectLikeTheProcessor(model);
+}
+
+TEST_F(TensorFloatLayerTest, FactorsThatLeaveTheRangeOfFloat32StayOnTheProcessor) {
+  const auto why = [&](const char* factor, float value, std::vector<float> bias) {
+    ModelText model;
+    model.Input("x", {1, 2}).Floats("w", {2, 1}, {1, 3}).Floats("c", {1}, std::move(bias));
+    model.Node("Gemm", {"x", "w", "c"}, "y").WithReal(factor, value).Output("y");
+    return PlanOf(model).why;
+  };
+  EXPECT_EQ(why("alpha", 0.5f, {1}), "");
+  EXPECT_EQ(why("alpha", 0, {1}), "");
+  EXPECT_EQ(why("alpha", 2e38f, {1}), "a factor of 2e+38 takes 3 out of the range of float32");
+  EXPECT_EQ(why("alpha", 1e-38f, {1}), "a factor of 1e-38 takes 1 out of the range of float32");
+  EXPECT_EQ(why("beta", 1e30f, {-1e10f}), "a factor of 1e+30 takes -10000000000 out of the range of float32");
+  EXPECT_EQ(why("beta", 1e30f, {INFINITY}), "");
 }
 
 TEST_F(TensorFloatLayerTest, Bfloat16RoundsOperandsAndFloat32SumsOnly) {
@@ -213,11 +250,16 @@ TEST_F(TensorFloatLayerTest, AProgramThatTheMemoryHasNoRoomForStaysOnTheProcesso
 TEST_F(TensorFloatLayerTest, OnlyAUnitThatIsAskedForFloatsTakesThem) {
   const std::string file = Convolution({1, 3, 5, 5}, {4, 3, 3, 3}).Bytes();
   const TensorModelTarget integers(kSmallFloatUnit);
-  EXPECT_EQ(Loaded(file, &integers)->accelerator().nodes, 0);
+  const auto session = Loaded(file, &integers);
+  EXPECT_EQ(session->accelerator().nodes, 0);
+  EXPECT_EQ(session->nodes()[0].why, "it is in floats, which are left to the processor");
   const auto as_written =
       Session::Load(file, {.arithmetic = graph::Arithmetic::kAsWritten, .accelerator = &target_});
   ASSERT_TRUE(as_written.ok());
   EXPECT_EQ((*as_written)->accelerator().nodes, 0) << "the reference";
+  const auto strict = Session::Load(
+      file, {.arithmetic = graph::Arithmetic::kAsWritten, .accelerator = &target_, .strict = true});
+  EXPECT_TRUE(absl::IsFailedPrecondition(strict.status())) << strict.status();
 }
 
 TEST_F(TensorFloatLayerTest, TimesAndConstantsAreThoseOfTheOtherParts) {

@@ -66,6 +66,7 @@ def check_profile(quantised, floats):
     expect(sorted(part["operations"] for part in whole["parts"]) == sorted(node.op_type for node in onnx.load(floats).graph.node),
            "a float graph is timed node for node")
     refused("--clock-mhz", "profile", floats, "--clock-mhz", 100)
+    refused("--arithmetic floats", "run", floats, "--plan", "--accelerator", "tensor-model", "--arithmetic", "floats")
     refused("no such input", "profile", floats, "--input", "other=images.npy")
 
 

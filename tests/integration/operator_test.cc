@@ -119,6 +119,17 @@ TEST_F(OperatorTest, ARollbackOfAnEndedRunChoosesItsModel) {
   EXPECT_EQ(Committed(), 2) << "the history stays";
 }
 
+TEST_F(OperatorTest, ARunStartsFromTheModelOfAnother) {
+  StartRun(2);
+  ASSERT_EQ(Run({"run", "watch", "r"}).exit_code, 0);
+  const std::string file = folder_.Write("next.toml", "name = \"next\"\nmin_nodes = 100\n");
+  EXPECT_EQ(Run({"run", "start", file, "--model", "run:r@1"}).exit_code, 0);
+  const json diff = json::parse(Run({"model", "diff", "run:next", "run:r@1", "--json"}).text, nullptr, false);
+  ASSERT_TRUE(diff.is_object());
+  EXPECT_EQ(diff["tensors"].back()["largest"], 0.0);
+  EXPECT_EQ(Run({"run", "start", file, "--model", "run:none"}).exit_code, 1);
+}
+
 // The table of docs/running.md.
 TEST_F(OperatorTest, EachWayToFailHasItsExitStatus) {
   EXPECT_EQ(Run({"run", "foo"}).exit_code, 64);
