@@ -22,7 +22,7 @@ struct CallContext : grpc::CallbackServerContext {
 
   // A message of it has come.
   virtual void CountMessage() {}
-  // Its request is one that no node makes.
+  // Its request is one that no node makes, or a model that is not taken in.
   virtual void CountMalformed() {}
 };
 

@@ -96,8 +96,9 @@ struct ConnectionLimits {
   std::size_t fruitless_reports = 256;
   // In one second, of one peer: streams of reflection, on however many connections.
   std::size_t reflections = 100;
-  // In one second, of one peer: requests about learning that are too large or do not parse, on however many
-  // connections. Reading one of two megabytes takes a millisecond of the thread that fuses.
+  // In one second, of one peer: requests about learning that are too large or do not parse, and models that
+  // are not taken in, on however many connections. Reading one of two megabytes takes a millisecond of the
+  // thread that fuses.
   std::size_t malformed = 8;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
   std::size_t resets = 512;
@@ -189,8 +190,8 @@ class ConnectionTable {
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second) {
     return CountOfPeer(peer, &Peer::reflections, limits_.reflections, ConnectionFault::kCallRate, second);
   }
-  // A request that no node makes, in that second of any clock: the connection to cut if its peer makes too
-  // many.
+  // A request that no node makes, or a model that is not taken in, in that second of any clock: the
+  // connection to cut if its peer makes too many.
   std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second) {
     return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
   }

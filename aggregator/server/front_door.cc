@@ -41,9 +41,9 @@ constexpr int kBusyShare = 4;
 constexpr int kCalmShare = 5;
 // A thread that uses less of a processor waits for something.
 constexpr int kHeldShare = 8;
-// A flood from an address that stays out is not turned away as fast as it comes: after so many in one go all
-// who come wait for some milliseconds, and the panels have the processor. A full backlog of 4,096 then takes
-// a second or two.
+// A flood from an address that stays out is not turned away as fast as it comes: after those who are there,
+// so many at most, all who come wait for some milliseconds, and the panels have the processor. A full backlog
+// of 4,096 then takes a second or two.
 constexpr int kTurnedAway = 16;
 constexpr int kPauseMs = 5;
 // A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
@@ -150,8 +150,7 @@ void FrontDoor::Run(std::stop_token stop) {
   const std::size_t first_listener = waiting.size();
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   while (!stop.stop_requested()) {
-    const bool pause = turned_away_ >= kTurnedAway;
-    turned_away_ = 0;
+    const bool pause = std::exchange(turned_away_, 0) > 0;
     const std::size_t watched = pause ? first_listener : waiting.size();
     const int look_ms = busy_ ? kBusyLookMs : kLookMs;
     poll(waiting.data(), watched, pause || room_.AnybodyReady() ? kPauseMs : look_ms);

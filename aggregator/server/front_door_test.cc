@@ -204,6 +204,18 @@ TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) 
   EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; })) << "and stays out";
 }
 
+TEST_F(FrontDoorTest, WhoStaysOutIsTurnedAwayNoFasterThanAFloodMayBe) {
+  Open({});
+  door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    const Descriptor next = ConnectSilently();
+    ASSERT_TRUE(WaitFor([&] { return Closed(next); }));
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(19 * 5)) << "one in a pause";
+  EXPECT_EQ(Refused(ConnectionFault::kQuarantined), 20u);
+}
+
 // The reader, in gRPC's place, takes a little at a time while the thread that fuses gets no event.
 TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   Open({});

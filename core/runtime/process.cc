@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -30,14 +31,24 @@ sigset_t HandledSignals() {
   return signals;
 }
 
+constexpr int kArenas = 2;      // of malloc
+constexpr int kKept = 1 << 30;  // bytes at the end of an arena: all
+
+// In the arena that malloc gives to a new thread.
+void* FreeSome(void* /*unused*/) {
+  void* volatile some = malloc(128 << 10);
+  free(some);
+  return nullptr;
+}
+
 }  // namespace
 
 void TuneProcess() {
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, kKept);
   // Chunks of models and updates (1 MiB each) come and go on many threads and would fragment the heap.
   mallopt(M_MMAP_THRESHOLD, 512 << 10);
   // Few threads allocate; gRPC's threads free what others allocated.
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, kArenas);
   // Each peer's connection and each file of the store needs a descriptor: the usual 1,024 are too few.
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -51,7 +62,17 @@ void QuietLibraries() { setenv("GRPC_VERBOSITY", "NONE", 0); }
 
 std::uint64_t FreedBytes() { return mallinfo2().fordblks; }
 
-void ReturnFreedMemory() { malloc_trim(0); }
+void ReturnFreedMemory() {
+  malloc_trim(0);
+  // It leaves out the end of every arena but the first one. glibc returns that when 64 KiB or more are freed
+  // in the arena. New threads get the arenas by turns.
+  mallopt(M_TRIM_THRESHOLD, 0);
+  for (int i = 0; i < kArenas; ++i) {
+    pthread_t thread{};
+    if (pthread_create(&thread, nullptr, FreeSome, nullptr) == 0) pthread_join(thread, nullptr);
+  }
+  mallopt(M_TRIM_THRESHOLD, kKept);
+}
 
 void BlockSignals() {
   const sigset_t signals = HandledSignals();

@@ -89,6 +89,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   }
 
   void Refuse(const absl::Status& status) {
+    access::CountMalformed(context_);
     operations_.RefuseStart(CallerOf(context_), config_, status);
     Finish(wire::ToGrpcStatus(status));
   }
