@@ -170,7 +170,7 @@ absl::Status Session::Fold(const Step& step) {
   return absl::OkStatus();
 }
 
-absl::Status Session::PlaceResults() {
+Session::ResultPlaces Session::PlanResults() const {
   constexpr std::size_t kForEver = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> last_use(specs_.size());
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -181,37 +181,42 @@ absl::Status Session::PlaceResults() {
   for (const int value : graph_.outputs) last_use[Place(value)] = kForEver;
 
   MemoryPlan plan;
-  std::vector<std::size_t> offsets(specs_.size());
-  std::vector<bool> placed(specs_.size());
-  std::int64_t scratch = 0;
+  ResultPlaces places{.offsets = std::vector<std::size_t>(specs_.size()),
+                      .placed = std::vector<bool>(specs_.size())};
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     for (const int value : step.writes) {
-      offsets[Place(value)] = plan.Take(specs_[Place(value)].bytes());
-      placed[Place(value)] = true;
+      places.offsets[Place(value)] = plan.Take(specs_[Place(value)].bytes());
+      places.placed[Place(value)] = true;
       last_use[Place(value)] = std::max(last_use[Place(value)], s);
     }
     const auto give_back = [&](int value) {
-      if (value == kAbsent || !placed[Place(value)] || last_use[Place(value)] != s) return;
-      plan.GiveBack(offsets[Place(value)], specs_[Place(value)].bytes());
+      if (value == kAbsent || !places.placed[Place(value)] || last_use[Place(value)] != s) return;
+      plan.GiveBack(places.offsets[Place(value)], specs_[Place(value)].bytes());
       last_use[Place(value)] = kForEver;  // a node may read a value twice
     };
     std::ranges::for_each(step.reads, give_back);
     std::ranges::for_each(step.writes, give_back);
     if (step.operation != nullptr && step.operation->scratch != nullptr) {
-      scratch = std::max(scratch, step.operation->scratch(step.context));
+      const std::int64_t scratch = step.operation->scratch(step.context);
+      places.scratch = std::max(places.scratch, static_cast<std::size_t>(scratch));
     }
   }
-  const std::uint64_t needed =
-      constant_bytes_ + section_bytes_ + plan.bytes() + sizeof(float) * static_cast<std::uint64_t>(scratch);
+  places.bytes = plan.bytes();
+  return places;
+}
+
+absl::Status Session::PlaceResults() {
+  const ResultPlaces places = PlanResults();
+  const std::uint64_t needed = constant_bytes_ + section_bytes_ + places.all_bytes();
   if (needed > options_.memory_bytes) return Exhausted(needed, options_.memory_bytes);
-  arena_.resize(plan.bytes() + MemoryPlan::kAlignment);
-  scratch_.columns.resize(static_cast<std::size_t>(scratch));
+  arena_.resize(places.bytes + MemoryPlan::kAlignment);
+  scratch_.columns.resize(places.scratch);
   void* begin = arena_.data();
   std::size_t room = arena_.size();
-  std::align(MemoryPlan::kAlignment, plan.bytes(), begin, room);
+  std::align(MemoryPlan::kAlignment, places.bytes, begin, room);
   for (std::size_t v = 0; v < specs_.size(); ++v) {
-    if (placed[v]) data_[v] = static_cast<std::byte*>(begin) + offsets[v];
+    if (places.placed[v]) data_[v] = static_cast<std::byte*>(begin) + places.offsets[v];
   }
   return absl::OkStatus();
 }

@@ -120,6 +120,16 @@ class Session {
     std::vector<View> inputs = {}, outputs = {};
   };
 
+  // Where the results of the steps lie, in memory that they share.
+  struct ResultPlaces {
+    std::vector<std::size_t> offsets;  // of each value that is placed
+    std::vector<bool> placed;
+    std::size_t bytes = 0;
+    std::size_t scratch = 0;  // floats, of the step that takes most
+
+    std::uint64_t all_bytes() const { return bytes + sizeof(float) * scratch; }
+  };
+
   Session(Graph graph, const SessionOptions& options);
 
   static std::size_t Place(int value) { return static_cast<std::size_t>(value); }
@@ -145,6 +155,7 @@ class Session {
   absl::Status CountProducts(const Step& step);
   // Computes a node whose inputs are known.
   absl::Status Fold(const Step& step);
+  ResultPlaces PlanResults() const;
   absl::Status PlaceResults();
   View ViewOf(int value) const;
   const Array* ConstantOf(int value) const;
@@ -168,6 +179,7 @@ class Session {
   AcceleratorReport accelerator_;
   std::uint64_t constant_bytes_ = 0;
   std::uint64_t section_bytes_ = 0;
+  std::uint64_t result_bytes_ = 0;  // kept free for results while layers take memory
   std::int64_t products_ = 0;
   Scratch scratch_;
   std::vector<std::byte> arena_;

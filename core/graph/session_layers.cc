@@ -58,6 +58,7 @@ absl::Status Session::TakeLayers() {
   }
   covered_ = std::move(partition.covered);
   DropConstants();
+  result_bytes_ = PlanResults().all_bytes();
   for (std::size_t p = 0; p < partition.parts.size(); ++p) {
     if (steps_[p].operation != nullptr) continue;
     RETURN_IF_ERROR(PrepareSection(found, partition.parts[p], std::move(divided[p]), steps_[p]));
@@ -109,7 +110,7 @@ absl::Status Session::TakeFloatLayers() {
 }
 
 std::uint64_t Session::MemoryLeft() const {
-  const std::uint64_t used = constant_bytes_ + section_bytes_;
+  const std::uint64_t used = constant_bytes_ + section_bytes_ + result_bytes_;
   return used < options_.memory_bytes ? options_.memory_bytes - used : 0;
 }
 

@@ -59,8 +59,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const graph::Grap
   const FloatLayers floats = config.xrt->float_layers;
   RETURN_IF_ERROR(CheckXrt(GraphTensorKernels(floats), *config.xrt));
   if (config.xrt->fall_back_to_cpu) return absl::OkStatus();
-  // The golden model takes what the unit takes.
-  const TensorModelTarget unit(fpga::TensorUnitSize(), floats);
+  const TensorBoardPlan unit(floats);
   ASSIGN_OR_RETURN(const auto session, graph::OpenSession(model, &unit));
   return WithContext("accelerator", CheckDelegated(*session));
 }

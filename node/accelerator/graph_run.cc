@@ -29,6 +29,7 @@ absl::Status CheckDelegated(const graph::Session& session) {
                               : fmt::format("{} \"{}\": {}", first->operation, first->name, first->why);
   return absl::FailedPreconditionError(fmt::format(
       "the graph has nothing for the tensor unit ({}). `tributary model quantise` makes quantised layers, "
+      "`float_layers` gives the unit those in floats, "
       "`tributary model run --plan --accelerator tensor-model` says where each node runs",
       why));
 }

@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<std::uint64_t>> Compile(const FloatLayer& layer, cons
 
 std::string WhyNoFloatWindow(const Window& window, const fpga::TensorUnitSize& unit) {
   for (std::size_t d = 0; d < 2; ++d) {
-    if (window.dilation[d] != 1 && window.size[d] != 1) return "its window has gaps";
+    if (window.dilation[d] != 1) return "its window has gaps";
     if (window.size[d] > fpga::kTensorMaxKernel) {
       return fmt::format("its window has a side of {}; at most {}", window.size[d], fpga::kTensorMaxKernel);
     }
@@ -146,6 +146,14 @@ std::string WhyNoFloatWindow(const Window& window, const fpga::TensorUnitSize& u
   }
   if (window.output[1] > unit.pixels) return "a row of its result has more pixels than the unit accumulators";
   return "";
+}
+
+// Steps that nothing takes, and gaps between taps of which there is one.
+void ForgetIdleSteps(Window& window) {
+  for (std::size_t d = 0; d < 2; ++d) {
+    if (window.size[d] == 1) window.dilation[d] = 1;
+    if (window.output[d] == 1) window.stride[d] = 1;
+  }
 }
 
 // A product with more inputs than the unit has channels becomes a convolution over a row of pixels, whose
@@ -159,18 +167,19 @@ void SpreadOverRow(FloatLayer& layer, std::int64_t most_channels) {
   layer.window.size[1] = layer.window.input[1] = pixels;
 }
 
-// Images of one pixel become the pixels of larger images, as many as the unit can take at once, so that the
-// weights pass by once for all of them.
-void GatherPixels(FloatLayer& layer, const FloatFormat& format, const fpga::TensorUnitSize& unit) {
-  if (layer.window.pixels() != 1 || layer.window.taps() != 1 || layer.images <= 1) return;
-  const FloatLayout pixel(layer, format, unit);
-  const std::int64_t vectors = std::int64_t{pixel.input_vectors} + pixel.result_vectors;
+// Images of one row and one window become the rows of larger images, as many as the unit can take at once, so
+// that the weights pass by once for all of them.
+void GatherRows(FloatLayer& layer, const FloatFormat& format, const fpga::TensorUnitSize& unit) {
+  Window& window = layer.window;
+  const bool in_rows = window.input[0] == 1 && window.windows() == 1 && window.pixels() == window.taps();
+  if (!in_rows || layer.images <= 1) return;
+  const FloatLayout row(layer, format, unit);
+  const std::int64_t vectors = std::int64_t{row.input_vectors} + row.result_vectors;
   const std::int64_t most = std::min({std::int64_t{unit.pixels}, std::int64_t{fpga::kTensorMaxSide},
                                       std::int64_t{unit.activations} / std::max<std::int64_t>(vectors, 1)});
   if (most <= 1) return;
   const std::int64_t images = (layer.images + most - 1) / most;
-  layer.window.input[1] = layer.window.output[1] = (layer.images + images - 1) / images;
-  layer.window.stride[1] = 1;
+  window.input[0] = window.output[0] = (layer.images + images - 1) / images;
   layer.images = images;
 }
 
@@ -197,10 +206,14 @@ std::span<float> FloatImageOf(const graph::View& view, std::size_t image, std::s
   return all.subspan(begin, std::min(elements, all.size() - begin));
 }
 
-// [pixels × channels] as [channels × pixels]; what `values` lacks is zero.
-std::vector<float> PlanesOf(std::span<const float> values, std::size_t channels, std::size_t pixels) {
-  std::vector<float> planes(channels * pixels);
-  for (std::size_t i = 0; i < values.size(); ++i) planes[(i % channels) * pixels + i / channels] = values[i];
+// [rows × channels × width] as [channels × rows × width]; what `values` lacks is zero.
+std::vector<float> PlanesOf(std::span<const float> values, std::size_t rows, std::size_t channels,
+                            std::size_t width) {
+  std::vector<float> planes(rows * channels * width);
+  for (std::size_t at = 0; at < values.size(); at += width) {
+    const std::size_t row = at / width / channels, channel = at / width % channels;
+    std::ranges::copy(values.subspan(at, width), planes.begin() + (channel * rows + row) * width);
+  }
   return planes;
 }
 
@@ -223,11 +236,12 @@ absl::StatusOr<std::unique_ptr<TensorFloatLayer>> TensorFloatLayer::Create(Float
                                                                            std::uint64_t memory_bytes) {
   const fpga::TensorUnitSize& unit = target.size();
   const FloatFormat format(layers, unit);
+  ForgetIdleSteps(layer.window);
   SpreadOverRow(layer, format.most_channels());
   if (const std::string why = WhyNotInFloats(layer, format, unit); !why.empty())
     return absl::InvalidArgumentError(why);
   const std::int64_t given_images = layer.images;
-  GatherPixels(layer, format, unit);
+  GatherRows(layer, format, unit);
   const FloatLayout layout(layer, format, unit);
   const fpga::TensorBuffers buffers = layout.Buffers(unit);
   const std::uint64_t bytes =
@@ -249,7 +263,8 @@ absl::Status TensorFloatLayer::Run(std::span<const graph::View> inputs,
   const auto fill = [&](std::size_t image, std::span<std::uint64_t> words) {
     std::span<const float> values = FloatImageOf(inputs[0], image, inputs_ * input_pixels_);
     std::vector<float> planes;
-    if (gathered_) values = planes = PlanesOf(values, inputs_, input_pixels_);
+    if (gathered_)
+      values = planes = PlanesOf(values, output_pixels_, inputs_, input_pixels_ / output_pixels_);
     const auto channels = static_cast<std::uint32_t>(inputs_);
     std::ranges::copy(layers_ == FloatLayers::kBfloat16
                           ? fpga::PackBfloatTensor(fpga::Bfloat16sOf(values), channels, unit_)

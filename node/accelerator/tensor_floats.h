@@ -16,7 +16,7 @@
 namespace tributary::accelerator {
 
 // One run for each image: the image goes in, the results come back as float32. Images of one pixel, as the
-// rows of a product, go in together, as the pixels of one.
+// rows of a product, go in together, as the rows of one.
 class TensorFloatLayer final : public graph::SectionRunner {
  public:
   // `layers`: a precision that the unit has. Errors: InvalidArgument says why the unit cannot;
@@ -41,7 +41,7 @@ class TensorFloatLayer final : public graph::SectionRunner {
   const fpga::TensorUnitSize unit_;
   const std::size_t images_, inputs_, outputs_;  // channels
   const std::size_t input_pixels_, output_pixels_;
-  const bool gathered_;  // pixels of an image are images of the layer
+  const bool gathered_;  // rows of an image are images of the layer
   std::unique_ptr<TensorJob> job_;
   graph::SectionCycles cycles_;
   std::uint64_t memory_bytes_ = 0;

@@ -142,6 +142,10 @@ TEST_F(TensorFloatLayerTest, ProductsAreConvolutionsOfOnePixel) {
   ModelText strided = Convolution({5, 3, 1, 1}, {4, 3, 1, 1});
   strided.With("strides", {2, 3});
   ExpectLikeTheProcessor(strided);
+  // Neither gaps nor steps matter to one pixel.
+  ModelText idle = Convolution({2, 1536, 1, 1}, {3, 1536, 1, 1});
+  idle.With("dilations", {2, 2}).With("strides", {9, 9});
+  ExpectLikeTheProcessor(idle);
   // More inputs than the 1,024 channels of the unit: 5 pixels of 307.
   ModelText wide;
   wide.Input("x", {2, 1535}).Floats("w", {1535, 3}, Values(4605)).Node("MatMul", {"x", "w"}, "y").Output("y");
@@ -155,12 +159,34 @@ TEST_F(TensorFloatLayerTest, RowsOfAProductPassByTheWeightsTogether) {
     return PlanOf(model.Node("MatMul", {"x", "w"}, "y").Output("y")).cycles;
   };
   EXPECT_LT(cycles(32), 8 * cycles(1));
+  // With more inputs than the unit has channels, too.
+  const auto wide = [&](std::int64_t rows) {
+    ModelText model;
+    model.Input("x", {rows, 1536}).Floats("w", {1536, 4}, Values(1536 * 4));
+    return PlanOf(model.Node("MatMul", {"x", "w"}, "y").Output("y")).cycles;
+  };
+  EXPECT_LT(wide(32), 20 * wide(1)) << "two rows at a time are all that its memory holds";
 }
 
 TEST_F(TensorFloatLayerTest, AWindowOfOneTapHasNoGaps) {
   ModelText model = Convolution({1, 3, 5, 5}, {4, 3, 1, 3});
   model.With("dilations", {2, 1});
   ExpectLikeTheProcessor(model);
+}
+
+TEST_F(TensorFloatLayerTest, LayersLeaveMemoryForResults) {
+  ModelText model;
+  model.Input("x", {600, 40}).Floats("v", {40, 40}, Values(1600)).Floats("w", {40, 40}, Values(1600));
+  model.Node("MatMul", {"x", "v"}, "a").Node("MatMul", {"a", "w"}, "y").Output("y");
+  const std::string file = model.Bytes();
+  const auto needed = [&](const graph::SectionTarget* target) {
+    return (*Session::Load(file, {.accelerator = target}))->memory_bytes();
+  };
+  // Between what the processor and what the unit needs, each limit suffices.
+  for (std::uint64_t bytes = needed(nullptr); bytes < needed(&target_); bytes += 4096) {
+    const auto session = Session::Load(file, {.memory_bytes = bytes, .accelerator = &target_});
+    EXPECT_TRUE(session.ok()) << session.status();
+  }
 }
 
 TEST_F(TensorFloatLayerTest, FactorsThatLeaveTheRangeOfFloat32StayOnTheProcessor) {

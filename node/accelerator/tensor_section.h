@@ -99,6 +99,8 @@ class TensorTarget : public graph::SectionTarget {
   struct Memory {
     std::uint64_t own_bytes = 0, copies = 1;
   };
+  // At most two copies for each unit: the buffers of both slots; its program, and the one to load again from.
+  static Memory OfABoard(std::size_t units) { return {.own_bytes = 0, .copies = 2 * units}; }
   // `floats`: a precision that the unit has.
   TensorTarget(const fpga::TensorUnitSize& size, const Memory& memory, FloatLayers floats)
       : size_(size), memory_(memory), floats_(floats) {}

@@ -25,6 +25,17 @@ class TensorModelTarget : public TensorTarget {
   absl::StatusOr<std::unique_ptr<TensorJob>> MakeJob(std::vector<std::uint64_t> program,
                                                      const fpga::TensorBuffers& buffers,
                                                      std::size_t runs) const override;
+
+ protected:
+  TensorModelTarget(const fpga::TensorUnitSize& size, FloatLayers floats, const Memory& memory)
+      : TensorTarget(With(size, floats), memory, floats) {}
+};
+
+// Plans as a board with one unit of a kernel does: what runs there, and the memory that it takes.
+class TensorBoardPlan final : public TensorModelTarget {
+ public:
+  explicit TensorBoardPlan(FloatLayers floats)
+      : TensorModelTarget(fpga::TensorUnitSize(), floats, OfABoard(1)) {}
 };
 
 }  // namespace tributary::accelerator

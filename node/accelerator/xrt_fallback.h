@@ -21,8 +21,8 @@
 namespace tributary::accelerator {
 
 // Offers each batch to the board. If that fails, the processor computes it and gives the same numbers; those
-// of a graph on the tensor unit differ by a step of a layer's scale now and then (docs/graphs.md). Logs the
-// begin and the end of such a time, and counts every batch. Base: Accelerator, or what extends it.
+// of a graph on the tensor unit differ a little (docs/graphs.md). Logs the begin and the end of such a time,
+// and counts every batch. Base: Accelerator, or what extends it.
 template <typename Base>
 class XrtFallback : public Base {
  public:

@@ -71,10 +71,9 @@ absl::StatusOr<std::unique_ptr<XrtTensorTarget>> XrtTensorTarget::Open(
       new XrtTensorTarget(std::move(units), fpga::TensorKernelSize(kernel), options.float_layers));
 }
 
-// At most two copies for each unit: the buffers of both slots; its program, and the one to load again from.
 XrtTensorTarget::XrtTensorTarget(std::unique_ptr<XrtUnits> units, const fpga::TensorUnitSize& size,
                                  FloatLayers floats)
-    : TensorTarget(size, {.copies = 2 * units->count()}, floats), units_(std::move(units)) {}
+    : TensorTarget(size, OfABoard(units->count()), floats), units_(std::move(units)) {}
 
 absl::StatusOr<std::unique_ptr<TensorJob>> XrtTensorTarget::MakeJob(std::vector<std::uint64_t> program,
                                                                     const fpga::TensorBuffers& buffers,
