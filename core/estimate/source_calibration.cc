@@ -5,6 +5,12 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/learnt_calibration.h"
+#include "core/status/faults.h"
+#include "core/status/macros.h"
 
 namespace tributary::estimate {
 namespace {
@@ -29,7 +35,7 @@ constexpr double kTrustInAgreement = 0.75;
 constexpr double kKeptForScale = 0.5;
 // How often the weights follow the conflation that they give: enough for three that agree to outvote one.
 constexpr int kWeightings = 6;
-constexpr int kUnknowns = 3;  // of a source: shift and turn
+constexpr int kUnknowns = LearntCalibration::kUnknowns;
 constexpr double kPerDegree = std::numbers::pi / 180;
 
 Matrix<2> Rotation(double angle) {
@@ -83,11 +89,25 @@ void Correction::Apply(TuplePlanes& tuples) const {
 }
 
 SourceCalibration::SourceCalibration(const MountingPrior& prior, std::span<const Vector<2>> places)
-    : prior_(prior),
-      sources_(std::min(places.size(), kMostSources)),
-      normal_(Eigen::MatrixXd::Zero(kUnknowns * std::ssize(sources_), kUnknowns * std::ssize(sources_))),
-      rhs_(Eigen::VectorXd::Zero(kUnknowns * std::ssize(sources_))) {
-  for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i].state.correction.place = places[i];
+    : prior_(prior) {
+  learnt_.sources.resize(std::min(places.size(), kMostSources));
+  const std::ptrdiff_t unknowns = kUnknowns * std::ssize(learnt_.sources);
+  learnt_.normal = Eigen::MatrixXd::Zero(unknowns, unknowns);
+  learnt_.rhs = Eigen::VectorXd::Zero(unknowns);
+  for (std::size_t i = 0; i < size(); ++i) learnt_.sources[i].state.correction.place = places[i];
+}
+
+absl::Status SourceCalibration::Restore(LearntCalibration learnt) {
+  Faults faults = FaultsOf(learnt, prior_);
+  faults.Check(learnt.sources.size() == size(), "source",
+               absl::StrCat("expected ", size(), " sources, found ", learnt.sources.size()));
+  for (std::size_t i = 0; i < std::min(size(), learnt.sources.size()); ++i) {
+    faults.Check(learnt.sources[i].state.correction.place == state(i).correction.place,
+                 absl::StrCat("source[", i, "].place_m"), "is another place than the plan's");
+  }
+  RETURN_IF_ERROR(faults.Result());
+  learnt_ = std::move(learnt);
+  return absl::OkStatus();
 }
 
 struct SourceCalibration::Conflation {
@@ -121,7 +141,7 @@ struct SourceCalibration::Conflation {
 };
 
 void SourceCalibration::Observe(std::span<const Observation> tuples) {
-  if (tuples.size() < 2 || tuples.size() > sources_.size()) return;
+  if (tuples.size() < 2 || tuples.size() > learnt_.sources.size()) return;
   std::array<Part, kMostSources> storage;
   const std::span<Part> parts(storage.data(), tuples.size());
   for (std::size_t i = 0; i < tuples.size(); ++i) {
@@ -132,7 +152,7 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
   const Conflation all(parts);
   if (!all.finite()) return;
   for (std::size_t i = 0; i < tuples.size(); ++i) {
-    Source& source = sources_[tuples[i].source];
+    Source& source = learnt_.sources[tuples[i].source];
     const double square = all.SquaredResidual(parts[i]);
     source.squares += std::min(square, kLargestSquare);
     const double redundancy =
@@ -159,7 +179,7 @@ void SourceCalibration::ObserveMounting(std::span<const Observation> tuples, std
   std::array<Eigen::Matrix<double, kUnknowns, 2>, kMostSources> slopes;  // of the mean, by the unknowns
   std::array<Unknowns, kMostSources> present;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Correction& correction = sources_[tuples[i].source].state.correction;
+    const Correction& correction = learnt_.sources[tuples[i].source].state.correction;
     const Vector<2> arm = parts[i].mean - correction.shift - correction.place;
     slopes[i].setZero();
     slopes[i](0, 0) = slopes[i](1, 1) = 1;
@@ -180,18 +200,18 @@ void SourceCalibration::ObserveMounting(std::span<const Observation> tuples, std
       const Eigen::Matrix<double, kUnknowns, kUnknowns> block =
           TransposedProduct<kUnknowns, 2, kUnknowns>(Product<kUnknowns, 2, 2>(slopes[i], core), slopes[j]);
       for (int k = 0; k < kUnknowns; ++k) {
-        for (int l = 0; l < kUnknowns; ++l) normal_(row + k, column + l) += block(k, l);
+        for (int l = 0; l < kUnknowns; ++l) learnt_.normal(row + k, column + l) += block(k, l);
       }
       rhs += Product<kUnknowns, kUnknowns, 1>(block, present[j]);
     }
-    for (int k = 0; k < kUnknowns; ++k) rhs_[row + k] += rhs[k];
+    for (int k = 0; k < kUnknowns; ++k) learnt_.rhs[row + k] += rhs[k];
   }
 }
 
 void SourceCalibration::Forget(double kept) {
-  normal_ *= kept;
-  rhs_ *= kept;
-  for (Source& source : sources_) {
+  learnt_.normal *= kept;
+  learnt_.rhs *= kept;
+  for (Source& source : learnt_.sources) {
     source.squares *= kept;
     source.redundancy *= kept;
     source.expected *= kept;
@@ -200,7 +220,7 @@ void SourceCalibration::Forget(double kept) {
 }
 
 void SourceCalibration::Solve() {
-  for (Source& source : sources_) {
+  for (Source& source : learnt_.sources) {
     source.state.observations = source.observations;
     if (source.redundancy <= 0) continue;
     // Residuals were normalised with the scale of their time; after a change they count less than new ones.
@@ -219,7 +239,7 @@ void SourceCalibration::Solve() {
 double SourceCalibration::CommonVariance() const {
   Vector<2> sum = Vector<2>::Zero();
   double squares = 0, seen = 0;
-  for (const Source& source : sources_) {
+  for (const Source& source : learnt_.sources) {
     if (source.state.observations <= 0) continue;
     sum += source.state.correction.shift;
     squares += source.state.correction.shift.squaredNorm();
@@ -237,20 +257,20 @@ Gaussian<2> SourceCalibration::WithCommon(const Gaussian<2>& fused) const {
 }
 
 void SourceCalibration::SolveMounting() {
-  Eigen::MatrixXd normal = normal_;
+  Eigen::MatrixXd normal = learnt_.normal;
   const double turn_deviation = prior_.turn_deg * kPerDegree;
   for (int i = 0; i < normal.rows(); ++i) {
     const double deviation = i % kUnknowns == 2 ? turn_deviation : prior_.shift_m;
     normal(i, i) += 1 / (deviation * deviation);
   }
   const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
-  const Eigen::VectorXd unknowns = solver.solve(rhs_);
+  const Eigen::VectorXd unknowns = solver.solve(learnt_.rhs);
   const Eigen::MatrixXd covariance = solver.solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
   if (!unknowns.allFinite() || !covariance.allFinite()) return;
-  const Eigen::VectorXd push = 2 * rhs_ - normal_ * unknowns;
-  for (std::size_t source = 0; source < sources_.size(); ++source) {
+  const Eigen::VectorXd push = 2 * learnt_.rhs - learnt_.normal.selfadjointView<Eigen::Lower>() * unknowns;
+  for (std::size_t source = 0; source < learnt_.sources.size(); ++source) {
     const int first = kUnknowns * static_cast<int>(source);
-    CalibrationState& state = sources_[source].state;
+    CalibrationState& state = learnt_.sources[source].state;
     const auto deviation = [&](int k) { return std::sqrt(std::max(0.0, covariance(first + k, first + k))); };
     const Vector<2> shift(unknowns[first], unknowns[first + 1]);
     const double turn = unknowns[first + 2];
@@ -263,7 +283,7 @@ void SourceCalibration::SolveMounting() {
     double explained = 0;
     for (int k = first; k < first + kUnknowns; ++k) explained += unknowns[k] * push[k];
     const bool mounting =
-        !beyond && explained > kLeastExplained * kIndependentPart * sources_[source].expected;
+        !beyond && explained > kLeastExplained * kIndependentPart * learnt_.sources[source].expected;
     state.correction.shift = mounting ? shift : Vector<2>::Zero();
     state.correction.turn = mounting ? turn : 0;
   }

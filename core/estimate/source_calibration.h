@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/estimate/gaussian.h"
 #include "core/estimate/tuple_planes.h"
 
@@ -38,6 +39,26 @@ struct CalibrationState {
   double observations = 0;    // tuples that count, after forgetting
 };
 
+// All that a SourceCalibration knows, as plain numbers: another process goes on with it as if it were the
+// same one.
+struct LearntCalibration {
+  static constexpr int kUnknowns = 3;  // of a source: shift and turn
+
+  struct Source {
+    CalibrationState state;  // as Solve left it
+    double agreed = 1;       // the scale that the residuals ask for
+    double squares = 0;      // bounded squared residuals
+    double redundancy = 0;   // what they should come to
+    double expected = 0;     // the same, as long as the mounting's observations count
+    double observations = 0;
+  };
+  std::vector<Source> sources;
+  // normal · unknowns = rhs, about the corrections as they were at each observation. The normal matrix is
+  // symmetric: only its lower triangle is read.
+  Eigen::MatrixXd normal;  // [kUnknowns × sources, the same]
+  Eigen::VectorXd rhs;     // [kUnknowns × sources]
+};
+
 // Every tuple is compared with the conflation of all tuples of its subject:
 //
 // - The scale is a variance component [Foerstner79]: the sum of squared normalised residuals divided by what
@@ -59,7 +80,12 @@ class SourceCalibration {
   // For sources at these places, at most kMostSources.
   SourceCalibration(const MountingPrior& prior, std::span<const Vector<2>> places);
 
-  std::size_t size() const { return sources_.size(); }
+  std::size_t size() const { return learnt_.sources.size(); }
+
+  const LearntCalibration& learnt() const { return learnt_; }
+  // Replaces all that it knows. InvalidArgument, naming every fault: what no calibration of these places with
+  // this prior learns (FaultsOf in learnt_calibration.h).
+  absl::Status Restore(LearntCalibration learnt);
 
   struct Observation {
     std::size_t source;  // below size(), each at most once
@@ -74,7 +100,7 @@ class SourceCalibration {
   // Works out shifts, turns and scales from what was observed.
   void Solve();
 
-  const CalibrationState& state(std::size_t source) const { return sources_[source].state; }
+  const CalibrationState& state(std::size_t source) const { return learnt_.sources[source].state; }
 
   // Variance of the shift that all sources have in common, m² along each axis: it is in no residual, but
   // sources that are off by different shifts are as likely off by a common one. Nothing averages it away, so
@@ -93,23 +119,13 @@ class SourceCalibration {
 
   struct Conflation;
 
-  struct Source {
-    CalibrationState state;
-    double agreed = 1;      // the scale that the residuals ask for
-    double squares = 0;     // bounded squared residuals
-    double redundancy = 0;  // what they should come to
-    double expected = 0;    // the same, as long as the mounting's observations count
-    double observations = 0;
-  };
+  using Source = LearntCalibration::Source;
 
   void ObserveMounting(std::span<const Observation> tuples, std::span<const Part> parts);
   void SolveMounting();
 
   const MountingPrior prior_;
-  std::vector<Source> sources_;
-  // normal_ · unknowns = rhs_, about the corrections as they were at each observation.
-  Eigen::MatrixXd normal_;
-  Eigen::VectorXd rhs_;
+  LearntCalibration learnt_;
 };
 
 }  // namespace tributary::estimate
