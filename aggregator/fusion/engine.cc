@@ -350,6 +350,16 @@ CalibrationMode FusionEngine::calibration_mode() const {
   return tuning_.calibration.mode;
 }
 
+std::optional<CalibrationRecord> FusionEngine::calibration() const {
+  const runtime::MutexLock lock(mutex_);
+  return fusion_->Calibration();
+}
+
+absl::Status FusionEngine::RestoreCalibration(const CalibrationRecord& record) {
+  const runtime::MutexLock lock(mutex_);
+  return fusion_->RestoreCalibration(record);
+}
+
 std::vector<LeafStatus> FusionEngine::leaves() const {
   const runtime::MutexLock lock(mutex_);
   return sources_.leaves();

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aggregator/fusion/calibration_record.h"
 #include "aggregator/fusion/epoch_front.h"
 #include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
@@ -122,6 +124,12 @@ class FusionEngine {
   std::vector<LeafStatus> leaves() const;     // in the order of SiteConfig::leaves
   // Without effect unless the dimension is 2.
   CalibrationMode calibration_mode() const;
+  // What the calibration has learnt; nothing if it is off or has seen nothing.
+  std::optional<CalibrationRecord> calibration() const;
+  // Goes on with what an earlier engine of this site has learnt. Errors have no effect: FailedPrecondition,
+  // the record is of another site, other sources or another prior, or this site does not calibrate;
+  // InvalidArgument, it is of other places, or nobody learns that.
+  absl::Status RestoreCalibration(const CalibrationRecord& record);
 
  private:
   explicit FusionEngine(SiteConfig config);

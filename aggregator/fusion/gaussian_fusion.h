@@ -33,6 +33,14 @@ class GaussianFusion final : public SlotFusion {
     if (!calibration_) return {};
     return calibration_->Of(leaf);
   }
+  std::optional<CalibrationRecord> Calibration() const override {
+    if (!calibration_) return {};
+    return calibration_->Record();
+  }
+  absl::Status RestoreCalibration(const CalibrationRecord& record) override {
+    if (!calibration_) return SlotFusion::RestoreCalibration(record);
+    return calibration_->Restore(record);
+  }
   double consistency(std::uint32_t source) const override { return monitor_.mean(source); }
   std::optional<estimate::ConsistencyBand> BandOf(std::uint32_t source) const override {
     return monitor_.Band(source);

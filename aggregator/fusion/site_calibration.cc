@@ -4,6 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/status/faults.h"
+#include "core/status/macros.h"
+
 namespace tributary::fusion {
 namespace {
 
@@ -59,11 +64,11 @@ void SiteCalibration::Look(estimate::Epoch epoch, std::span<const SlotInput> inp
   // Late slots of a moment ago are no step of the clock.
   if (looked_ && !forward && last_look_ - epoch < 100 * look_every_) return;
   if (forward && epoch - last_look_ < look_every_) return;
-  const double since_s =
+  const double passed_s =
       forward ? static_cast<double>(epoch - last_look_) * site_.slot.seconds() : 1e-9 * kLookNs;
   looked_ = true;
   last_look_ = epoch;
-  sources_->Forget(std::exp(-since_s / tuning_.window_s));
+  sources_->Forget(std::exp(-std::min(passed_s / tuning_.window_s, 1.0)));
   const std::size_t count = std::min(rows.size(), kMostSubjects);
   for (std::size_t i = 0; i < count; ++i) ObserveRow(inputs, rows, (next_row_ + i) % rows.size());
   if (rows.size() > 0) next_row_ = (next_row_ + count) % rows.size();
@@ -99,6 +104,42 @@ std::optional<LeafCalibration> SiteCalibration::Of(std::size_t leaf) const {
                          .turn_deg = kDegrees * state.correction.turn,
                          .turn_deviation_deg = kDegrees * state.turn_deviation,
                          .observations = state.observations};
+}
+
+std::vector<std::string> SiteCalibration::SourceNames() const {
+  return {site_.leaves.begin(), site_.leaves.begin() + static_cast<std::ptrdiff_t>(sources_->size())};
+}
+
+std::optional<CalibrationRecord> SiteCalibration::Record() const {
+  if (!sources_ || !looked_) return std::nullopt;
+  return CalibrationRecord{.site = site_.name,
+                           .sources = SourceNames(),
+                           .prior = {.shift_m = tuning_.shift_m, .turn_deg = tuning_.turn_deg},
+                           .looked_unix_ns = site_.slot.StartNs(last_look_),
+                           .looks = looks_,
+                           .next_row = next_row_,
+                           .learnt = sources_->learnt()};
+}
+
+absl::Status SiteCalibration::Restore(const CalibrationRecord& record) {
+  if (!sources_) return absl::FailedPreconditionError("the site does not calibrate");
+  Faults other;
+  const auto compare = [&](std::string_view key, const auto& found, const auto& wanted) {
+    other.Check(found == wanted, key, absl::StrCat("is ", found, ", but the site has ", wanted));
+  };
+  compare("site", record.site, site_.name);
+  compare("sources", absl::StrJoin(record.sources, ", "), absl::StrJoin(SourceNames(), ", "));
+  compare("shift_m", record.prior.shift_m, tuning_.shift_m);
+  compare("turn_deg", record.prior.turn_deg, tuning_.turn_deg);
+  if (const absl::Status status = other.Result(); !status.ok()) {
+    return absl::FailedPreconditionError(status.message());
+  }
+  RETURN_IF_ERROR(sources_->Restore(record.learnt));
+  looked_ = true;
+  last_look_ = site_.slot.EpochAt(record.looked_unix_ns);
+  looks_ = record.looks;
+  next_row_ = record.next_row;
+  return absl::OkStatus();
 }
 
 }  // namespace tributary::fusion

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "aggregator/fusion/calibration_record.h"
 #include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_ring.h"
@@ -21,6 +24,10 @@ namespace tributary::fusion {
 // Neighbouring slots see the same user with the same error, so one slot in a tenth of a second is looked at,
 // and in it kMostSubjects subjects at most: the cost does not grow with the rate. Once a second what was seen
 // becomes the correction of the tuples that come then.
+//
+// Between two looks it forgets by the time that has passed, but by one window_s at most. A gap tells nothing
+// of the sources: after an outage the corrections still hold, and what is seen from then on soon outweighs
+// them.
 class SiteCalibration {
  public:
   static constexpr std::int64_t kLookNs = 100'000'000;
@@ -44,7 +51,15 @@ class SiteCalibration {
   // Nothing if the leaf is not calibrated.
   std::optional<LeafCalibration> Of(std::size_t leaf) const;
 
+  // All that it has learnt; nothing if it is off or has not looked yet.
+  std::optional<CalibrationRecord> Record() const;
+  // Goes on from a record. Errors leave it as it was: FailedPrecondition, the record is of another site,
+  // other sources or another prior, or this one is off; InvalidArgument, it is of other places, or nobody
+  // learns that.
+  absl::Status Restore(const CalibrationRecord& record);
+
  private:
+  std::vector<std::string> SourceNames() const;
   void ObserveRow(std::span<const SlotInput> inputs, const SlotRows& rows, std::size_t row);
 
   const SiteConfig& site_;

@@ -1,17 +1,24 @@
 #include "aggregator/fusion/site_calibration.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregator/fusion/fusion_fixture.h"
 
 namespace tributary::fusion {
 namespace {
+
+using ::testing::HasSubstr;
 
 // A site of the ordinary rate whose panels see the same eight users; `east` is 20 cm off.
 class SiteCalibrationTest : public FusionFixture {
@@ -54,6 +61,26 @@ class SiteCalibrationTest : public FusionFixture {
     }
     ADD_FAILURE() << name << " is not calibrated";
     return {};
+  }
+
+  // The same site in another process, which goes on with what this one has learnt.
+  void Restart() {
+    const std::optional<CalibrationRecord> record = engine_->calibration();
+    ASSERT_TRUE(record.has_value());
+    Start();
+    ASSERT_TRUE(engine_->RestoreCalibration(*record).ok());
+  }
+  // What a restart with a changed record says.
+  std::string Refused(const std::function<void(CalibrationRecord&)>& change) {
+    std::optional<CalibrationRecord> record = engine_->calibration();
+    EXPECT_TRUE(record.has_value());
+    change(*record);
+    Start();
+    const absl::Status status = engine_->RestoreCalibration(*record);
+    EXPECT_FALSE(status.ok());
+    EXPECT_FALSE(engine_->calibration().has_value());
+    Fuse(1);
+    return std::string(status.message());
   }
 
   estimate::Epoch epoch_ = kEpoch;
@@ -130,6 +157,100 @@ TEST_F(SiteCalibrationTest, KeepsWhatItHasLearntThroughAnotherReload) {
   ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
   EXPECT_EQ(Of("east").shift_m, before.shift_m);
   EXPECT_TRUE(Of("east").corrected);
+}
+
+TEST_F(SiteCalibrationTest, GoesOnAfterARestartToTheSameBits) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(605);  // in the middle of ten looks
+  const std::optional<CalibrationRecord> record = engine_->calibration();
+  ASSERT_TRUE(record.has_value());
+  const auto random = random_;
+  const auto normal = normal_;
+  const estimate::Epoch epoch = epoch_;
+  Fuse(1);
+  const std::vector<float> first = out_[0].means;
+  Fuse(100);
+  const LeafCalibration east = Of("east"), north = Of("north");
+  EXPECT_GT(std::abs(east.shift_m[0]), 0.05);
+
+  Start();
+  ASSERT_TRUE(engine_->RestoreCalibration(*record).ok());
+  random_ = random;
+  normal_ = normal;
+  epoch_ = epoch;
+  Fuse(1);
+  EXPECT_EQ(out_[0].means, first) << "the first slot is corrected already";
+  Fuse(100);
+  for (const auto& [before, after] : {std::pair(east, Of("east")), std::pair(north, Of("north"))}) {
+    EXPECT_EQ(before.scale, after.scale);
+    EXPECT_EQ(before.shift_m, after.shift_m);
+    EXPECT_EQ(before.turn_deg, after.turn_deg);
+    EXPECT_EQ(before.shift_deviation_m, after.shift_deviation_m);
+    EXPECT_EQ(before.observations, after.observations);
+  }
+}
+
+TEST_F(SiteCalibrationTest, AnOutageCountsAsOneWindowAtMost) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(600);
+  const LeafCalibration before = Of("east");
+  Restart();
+  epoch_ += site_.slot.SlotsIn(std::int64_t{3'600'000'000'000});
+  Fuse(20);
+  // 2 s of eight users a tenth of a second came after it.
+  EXPECT_NEAR(Of("east").observations, std::exp(-1 - 1.9 / 30) * before.observations + 155, 5);
+  EXPECT_NEAR(Of("east").shift_m[0], before.shift_m[0], 0.02);
+}
+
+TEST_F(SiteCalibrationTest, AShortOutageCountsAsLongAsItLasts) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(600);
+  const double before = Of("east").observations;
+  Restart();
+  epoch_ += site_.slot.SlotsIn(std::int64_t{6'000'000'000});
+  Fuse(10);
+  EXPECT_NEAR(Of("east").observations, std::exp(-(6.1 + 0.9) / 30) * before + 79, 5);
+}
+
+TEST_F(SiteCalibrationTest, HasNoRecordBeforeItLooksAndWhenItIsOff) {
+  StartWith(CalibrationMode::kObserve);
+  EXPECT_FALSE(engine_->calibration().has_value());
+  Fuse(1);
+  EXPECT_TRUE(engine_->calibration().has_value());
+  FusionTuning tuning = site_.tuning;
+  tuning.calibration.mode = CalibrationMode::kOff;
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  EXPECT_FALSE(engine_->calibration().has_value());
+}
+
+TEST_F(SiteCalibrationTest, RefusesTheRecordOfAnotherSite) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(100);
+  EXPECT_THAT(Refused([](CalibrationRecord& record) { record.site = "attic"; }), HasSubstr("site: is attic"));
+  EXPECT_THAT(Refused([](CalibrationRecord& record) { std::swap(record.sources[0], record.sources[1]); }),
+              HasSubstr("sources: is east, north"));
+  EXPECT_THAT(Refused([](CalibrationRecord& record) { record.sources.pop_back(); }), HasSubstr("sources"));
+  EXPECT_THAT(Refused([](CalibrationRecord& record) { record.prior.shift_m = 0.1; }), HasSubstr("shift_m"));
+  EXPECT_THAT(Refused([](CalibrationRecord& record) { record.prior.turn_deg = 1; }), HasSubstr("turn_deg"));
+  EXPECT_THAT(Refused([](CalibrationRecord& record) {
+                record.learnt.sources[1].state.correction.place = {1, 1};
+              }),
+              HasSubstr("source[1].place_m"));
+}
+
+TEST_F(SiteCalibrationTest, ARecordOfTheFarFutureOrPastHarmsNothing) {
+  StartWith(CalibrationMode::kCorrect);
+  Fuse(600);
+  const double before = Of("east").shift_m[0];
+  for (const std::int64_t looked : {std::int64_t{0}, INT64_MAX, INT64_MIN}) {
+    std::optional<CalibrationRecord> record = engine_->calibration();
+    ASSERT_TRUE(record.has_value());
+    record->looked_unix_ns = looked;
+    Start();
+    ASSERT_TRUE(engine_->RestoreCalibration(*record).ok());
+    Fuse(300);
+    EXPECT_NEAR(Of("east").shift_m[0], before, 0.03) << looked;
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "aggregator/fusion/calibration_record.h"
 #include "aggregator/fusion/contribution.h"
 #include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
@@ -79,6 +81,11 @@ class SlotFusion {
 
   // As SourceStatus::calibration.
   virtual std::optional<LeafCalibration> CalibrationOf(std::size_t) const { return std::nullopt; }
+  // As FusionEngine::calibration and RestoreCalibration.
+  virtual std::optional<CalibrationRecord> Calibration() const { return std::nullopt; }
+  virtual absl::Status RestoreCalibration(const CalibrationRecord&) {
+    return absl::FailedPreconditionError("only sites of two dimensions calibrate");
+  }
   // As SourceStatus::consistency.
   virtual double consistency(std::uint32_t source) const = 0;
   // As SourceStatus::consistency_band.
