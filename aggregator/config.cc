@@ -71,10 +71,10 @@ fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::Slo
 }
 
 // After the plan has been read: it says where the sources stand.
-void ReadCalibration(const config::ConfigSection& site, const publish::SiteAccount& account,
-                     fusion::SiteConfig& fusion) {
+void ReadCalibration(const config::ConfigSection& section, SiteSettings& site) {
+  fusion::SiteConfig& fusion = site.fusion;
   fusion::CalibrationTuning& tuning = fusion.tuning.calibration;
-  const config::ConfigSection table = site.Section("calibration");
+  const config::ConfigSection table = section.Section("calibration");
   if (fusion.dimension == 2) tuning.mode = fusion::CalibrationMode::kObserve;
   table.Choose(
       "mode", tuning.mode, {"off", "observe", "correct"},
@@ -91,9 +91,12 @@ void ReadCalibration(const config::ConfigSection& site, const publish::SiteAccou
   if (tuning.mode != fusion::CalibrationMode::kOff && fusion.dimension != 2) {
     table.Fault("mode", "only sites of two dimensions can be calibrated");
   }
-  if (!account.room) return;
+  table.ReadFile(
+      "state", site.calibration_file,
+      "file that keeps what is learnt over a restart; mode off removes it; \"\": a restart learns it again");
+  if (!site.account.room) return;
   tuning.places.assign(fusion.leaves.size(), {});
-  for (const v1::RoomPanel& panel : account.room->panels()) {
+  for (const v1::RoomPanel& panel : site.account.room->panels()) {
     const auto leaf = std::ranges::find(fusion.leaves, panel.source());
     if (leaf == fusion.leaves.end()) continue;
     tuning.places[static_cast<std::size_t>(leaf - fusion.leaves.begin())] = {panel.x_m(), panel.y_m()};
@@ -185,7 +188,7 @@ SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   site.model_sha256 = ReadDigest(section);
   site.owners = ReadOwners(section, fusion.leaves, tls);
   site.account = ReadAccount(section, fusion);
-  ReadCalibration(section, site.account, fusion);
+  ReadCalibration(section, site);
   // What single keys cannot tell.
   for (const auto& [key, fault] : fusion::FaultsOf(fusion)) section.Fault(key, fault);
   return site;
@@ -341,12 +344,15 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
     http.Fault("listen", fmt::format("\"{}\" is where gRPC listens", config.http_listen));
   }
 
-  std::set<std::string> names;
+  std::set<std::string> names, calibration_files;
   for (const config::ConfigSection& section : root.List("site")) {
     config.sites.push_back(ReadSite(section, config.tls.has_value()));
     const std::string& name = config.sites.back().fusion.name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two sites", name));
+    const std::string& kept = config.sites.back().calibration_file;
+    if (!kept.empty() && !calibration_files.insert(kept).second)
+      section.Section("calibration").Fault("state", fmt::format("{}: is the file of two sites", kept));
   }
   if (root.Has("federation")) config.federation = ReadFederation(root.Section("federation"), config);
   if (config.sites.empty() && !config.federation) {

@@ -23,6 +23,7 @@ struct SiteSettings {
   std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
   std::vector<access::SourceOwner> owners;
   publish::SiteAccount account;
+  std::string calibration_file;  // keeps what the sources learn of each other; empty: none
 };
 
 // An aggregator for which this process is a node: fused tuples go there.

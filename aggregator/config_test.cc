@@ -30,6 +30,18 @@ TEST(AggregatorConfigTest, TakesASiteWithDefaults) {
   EXPECT_FALSE(config->parent.has_value());
 }
 
+TEST(AggregatorConfigTest, EachSiteHasItsOwnFileOfWhatItsSourcesLearn) {
+  const std::string a = "[[site]]\nname = \"a\"\nsources = [\"x\"]\n",
+                    b = "[[site]]\nname = \"b\"\nsources = [\"x\"]\n";
+  const std::string state = "[site.calibration]\nstate = \"kept.toml\"\n";
+  const auto config = ParseAggregatorConfig(a + state + b, "/etc/a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->sites[0].calibration_file, "/etc/kept.toml");
+  EXPECT_EQ(config->sites[1].calibration_file, "");
+  EXPECT_THAT(Faults(a + state + b + state),
+              HasSubstr("site[1].calibration.state: kept.toml: is the file of two"));
+}
+
 TEST(AggregatorConfigTest, TheDefaultsOfASiteFollowItsSlot) {
   const auto config = ParseAggregatorConfig(
       "[[site]]\nname = \"tags\"\nsources = [\"a\"]\nslot_ms = 100\n"

@@ -112,6 +112,7 @@ absl::Status Daemon::Start() {
     said_what_was_served_ = true;  // nothing was: the cause is the only line
     return status;
   }
+  calibrations_.Start();
   runtime::LogInfo("aggregator listens on {}{}{}, {}, {}", config_.listen,
                    config_.listen.starts_with("unix:") ? "" : fmt::format(" (port {})", port()),
                    tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"),
@@ -134,6 +135,8 @@ absl::Status Daemon::MakeSites() {
     }
     publish::Site& site = state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
     site.set_account(settings.account);
+    if (!settings.calibration_file.empty())
+      calibrations_.Add(site.engine(), settings.calibration_file, clock_);
     if (!config_.parent) continue;
     ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
                      ParentLink::Create(*config_.parent, settings.fusion, tls_, clock_, metrics_));
@@ -145,6 +148,7 @@ absl::Status Daemon::MakeSites() {
 
 void Daemon::Collect(runtime::Reading& reading) const {
   for (const auto& site : state_.sites.all()) site->Collect(reading);
+  calibrations_.Collect(reading);
   publish::CollectReadiness(state_, reading);
   server_->Collect(reading);
   access_.Collect(reading);
@@ -192,6 +196,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     site.set_model_sha256(config.sites[i].model_sha256);
     site.set_account(config.sites[i].account);
   }
+  calibrations_.UpdateSoon();
   access_.set_policy(PolicyOf(config, config_));
   server_->FollowPolicy();
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
@@ -264,6 +269,7 @@ void Daemon::Stop() {
   if (server_ == nullptr) return;
   if (federation_ != nullptr) federation_->Drain();
   if (server_->serving()) server_->Shutdown();
+  calibrations_.Stop();
   for (const auto& parent : parents_) {
     if (const std::uint64_t lost = parent->Stop(kParentDrain); lost > 0) {
       runtime::LogError("lost {}: the parent did not acknowledge them", Counted(lost, "fused slot"));

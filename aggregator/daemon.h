@@ -13,6 +13,7 @@
 #include "aggregator/access/http_access.h"
 #include "aggregator/access/live_tokens.h"
 #include "aggregator/access/sessions.h"
+#include "aggregator/calibration/calibration_keeper.h"
 #include "aggregator/config.h"
 #include "aggregator/join/certificate_desk.h"
 #include "aggregator/prepare.h"
@@ -89,6 +90,7 @@ class Daemon {
   std::shared_ptr<config::LiveTls> tls_;  // null: no TLS
   std::uint64_t followed_list_ = 0, followed_certificate_ = 1;
   publish::AggregatorState state_{clock_};
+  calibration::CalibrationKeeper calibrations_;
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<join::CertificateDesk> desk_;  // null: no authority
   std::unique_ptr<grpc::Service> renewals_;

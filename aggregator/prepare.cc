@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "aggregator/store/store.h"
 #include "core/config/tls.h"
@@ -70,6 +71,15 @@ void PrepareAccessFiles(const config::ConfigFile& file, const AccessFiles& files
   }
 }
 
+void CheckCalibrationFiles(const config::ConfigFile& file, const std::vector<SiteSettings>& sites) {
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    if (sites[i].calibration_file.empty()) continue;
+    if (const absl::Status status = runtime::CheckFolderOf(sites[i].calibration_file); !status.ok()) {
+      file.Fault(fmt::format("site[{}].calibration.state", i), std::string(status.message()));
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file) {
@@ -85,6 +95,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   PrepareAccessFiles(file, config.access_files, prepared.tokens);
+  CheckCalibrationFiles(file, config.sites);
   if (prepared.tls && !config.access_files.authority.empty() && !file.HasFault("access.authority")) {
     absl::StatusOr<join::Authority> authority =
         join::ReadAuthority(config.access_files.authority, prepared.tls->material.ca_pem);

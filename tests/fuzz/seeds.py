@@ -138,6 +138,21 @@ def access_tokens():
     return {"tokens": token % (1, 1) + token % (2, 2), "count_tokens": gather(token % (i, i) for i in itertools.count())}
 
 
+def calibrations():
+    """Bodies without their checksum: the target adds it."""
+    def body(count, number=b"0.0"):
+        unknowns = 3 * count
+        head = b'format = 1\nsite = "a"\nshift_m = 0.02\nturn_deg = 2.0\nlooked_unix_ns = 1\nlooks = 1\nnext_row = 1\n'
+        sums = b"normal = [%s]\nrhs = [%s]\n" % (b",".join([number] * (unknowns * (unknowns + 1) // 2)), b",".join([number] * unknowns))
+        keys = (b"place_m", b"shift_m", b"shift_deviation_m")
+        source = b'[[source]]\nname = "p%d"\n' + b"".join(b"%s = [0.0, 0.0]\n" % key for key in keys)
+        source += b"turn_rad = 0.0\nturn_deviation_rad = 0.0\nscale = 1.0\nagreed_scale = 1.0\n"
+        source += b"squares = 1.0\nredundancy = 1.0\nexpected = 1.0\nobservations = 1.0\nsolved_observations = 1.0\n"
+        return head + sums + b"".join(source % i for i in range(count))
+    return {"one": body(1), "four": body(4), "sixteen": body(16), "size_numbers": body(16, b"-1" + b"0" * 99 + b".5"),
+            "not_a_number": body(2, b"nan"), "count_sources": gather(itertools.repeat(b"[[source]]\n"), b"format = 1\n")}
+
+
 def http_requests():
     page = b"GET /metrics HTTP/1.1\r\nHost: a\r\n"
     return {
@@ -328,6 +343,7 @@ def labelled_ranges():
 
 SEEDS = {
     "access_tokens_fuzz": lambda: toml() | access_tokens(),
+    "calibration_text_fuzz": lambda: toml() | calibrations(),
     "answers_fuzz": answers,
     "client_settings_fuzz": lambda: {"size_text": field(1, LONG), "depth_groups": GROUPS},
     "config_fuzz": toml,

@@ -95,6 +95,8 @@ class MetricsPageTest : public ::testing::Test {
 
   void StartAggregators() {
     StartAggregator("plain", {}, MetricsSite("lab"));
+    StartAggregator("calibrated", {"[site.calibration] state"},
+                    MetricsSite("lab") + "[site.calibration]\nstate = \"calibrated.state\"\n");
     StartAggregator("runs", {"[federation]"}, Store("runs") + MetricsSite("lab"));
     root_ =
         &StartAggregator("root", {"[federation]", "[federation.evaluation]"},

@@ -46,6 +46,7 @@ rules=(
   "node;aggregator/|cli/;"
   "aggregator/access;$asio|$xrt|$sqlite|toml|aggregator/(fusion|learning|publish|server|store)/|node/|cli/;"
   "aggregator/join;$asio|$xrt|$sqlite|toml|aggregator/(fusion|learning|publish|server|store)/|node/|cli/;"
+  "aggregator/calibration;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(http|link|nn|wire)/|aggregator/(access|join|learning|publish|server|store)/|node/|cli/;"
   "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(config|http|link|nn|parameters|wire)/|node/|cli/;"
   "aggregator/server;$xrt|$sqlite|aggregator/(learning|store)/|node/|cli/;"
   "aggregator/publish;$xrt|$sqlite|aggregator/(server|store)/|node/|cli/;"

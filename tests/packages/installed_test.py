@@ -55,7 +55,11 @@ def configuration_faults(usr):
         configurations += [path for path in sorted((doc / program / "examples").glob("*.toml"))
                            if path.stem not in ("node-network", "node-ranges")]
         for path in configurations:
-            said = run(usr / "bin" / program, "--config", path, "--check")
+            # tmpfiles.d makes this folder; a machine that only builds has none.
+            copy = path.with_suffix(".checked.toml")
+            copy.write_text(path.read_text(encoding="utf-8").replace("/var/lib/tributary", str(usr)), encoding="utf-8")
+            said = run(usr / "bin" / program, "--config", copy, "--check")
+            copy.unlink()
             if said.returncode != 0:
                 faults.append(f"{path.name}: {said.stderr.strip()}")
     return faults
