@@ -149,7 +149,7 @@ def calibrations():
         source += b"turn_rad = 0.0\nturn_deviation_rad = 0.0\nscale = 1.0\nagreed_scale = 1.0\n"
         source += b"squares = 1.0\nredundancy = 1.0\nexpected = 1.0\nobservations = 1.0\nsolved_observations = 1.0\n"
         return head + sums + b"".join(source % i for i in range(count))
-    return {"one": body(1), "four": body(4), "sixteen": body(16), "size_numbers": body(16, b"-1" + b"0" * 99 + b".5"),
+    return {"one": body(1), "two": body(2), "four": body(4), "sixteen": body(16), "size_numbers": body(16, b"-1" + b"0" * 99 + b".5"),
             "not_a_number": body(2, b"nan"), "count_sources": gather(itertools.repeat(b"[[source]]\n"), b"format = 1\n")}
 
 
