@@ -35,6 +35,8 @@ import threading
 import time
 import urllib.request
 
+from page_tables import write_between_marks
+
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -301,13 +303,6 @@ def table(results):
     return "\n".join(lines) + "\n"
 
 
-def write_page(page, text):
-    """Between the two marks of docs/security.md."""
-    begin, end = "<!-- begin under attack -->\n", "<!-- end under attack -->\n"
-    before, rest = page.read_text().split(begin)
-    page.write_text(before + begin + text + end + rest.split(end)[1])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attack", action="append", choices=list(ATTACKS), metavar="NAME",
@@ -329,7 +324,7 @@ def main():
                   "calm_seconds": arguments.calm_seconds or arguments.seconds, "processors": os.cpu_count()}
     print(json.dumps({"conditions": conditions, "attacks": results}, indent=2))
     if arguments.page:
-        write_page(arguments.page, table(results))
+        write_between_marks(arguments.page, "under attack", table(results))
     return 1 if any(each["faults"] for each in results.values()) else 0
 
 
