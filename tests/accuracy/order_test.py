@@ -40,7 +40,7 @@ def errors(mean_cm, nees=2.0):
 
 def documented():
     encoder = {name: {"encoder": {"linear_accuracy": 0.7, "knn_accuracy": 0.7}, "random_encoder": {"linear_accuracy": 0.5, "knn_accuracy": 0.5}}
-               for name in order.ENCODER_SETS}
+               for name in order.ENCODERS}
     positioning = {model: {name: dict(zip(("mean_cm", "nees"), row[place])) for name, row in POSITIONING.items()}
                    for place, model in enumerate(("shipped", "calibrated", "ideal_room"))}
     decisions = {name: {"accuracy": accuracy / 100, "nll": nll} for name, (accuracy, nll) in MODULATION.items()}
