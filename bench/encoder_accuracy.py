@@ -192,7 +192,7 @@ def federated_table(found):
             ahead = [100 * (run["together"][FIGURES[0]] - run["one_place"][FIGURES[0]]) for run in runs]
             rows.append([f"{what.set.title}, {what.features:,} features", len(runs), cell(figures["untrained"]), cell(figures["alone"]),
                          cell(figures["together"], bold=True), cell(figures["one_place"]), cell(figures["one_place_as_many_images"]),
-                         f"{statistics.mean(ahead):+.1f} ({min(ahead):+.1f} to {max(ahead):+.1f})"])
+                         f"{statistics.mean(ahead):+.1f} ({min(ahead):+.1f} to {max(ahead):+.1f})".replace("-", "−")])
     return rows and table(["set", "seeds", "untrained", "nodes alone", "together", IN_ONE_PLACE, f"one place, {5 * ROUNDS * LOCAL_STEPS:,} steps",
                            "together less one place, probe: mean (range)"], rows)
 

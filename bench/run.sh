@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the benchmarks and prints each ratio against its named baseline, both sides alternating in the same run.
 # usage: bench/run.sh [NAME...]   e.g. bench/run.sh conflation positioning_inference
-# federation_scale, modulation_training, graph_inference and encoder_accuracy take many minutes to hours and run only if they are
-# named, as does tensor_tables, which writes docs/tensor-unit.md.
+# federation_scale, modulation_training, graph_inference, encoder_accuracy and shipped_accuracy take minutes to hours and run only if they
+# are named, as does tensor_tables, which writes docs/tensor-unit.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 deploy/install-packages.sh deploy/packages.txt deploy/packages-bench.txt
