@@ -94,6 +94,9 @@ void ReadCalibration(const config::ConfigSection& section, SiteSettings& site) {
   table.ReadFile(
       "state", site.calibration_file,
       "file that keeps what is learnt over a restart; mode off removes it; \"\": a restart learns it again");
+  if (!site.calibration_file.empty() && fusion.dimension != 2) {
+    table.Fault("state", "only sites of two dimensions can be calibrated");
+  }
   if (!site.account.room) return;
   tuning.places.assign(fusion.leaves.size(), {});
   for (const v1::RoomPanel& panel : site.account.room->panels()) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +37,21 @@ namespace {
 using runtime::Counted;
 
 constexpr std::chrono::milliseconds kParentDrain{1000};
+
+// The changed tuning of a site that goes on with its sources: those may have been named in another order, and
+// the places of the calibration are in that order.
+fusion::FusionTuning TuningFor(const fusion::SiteConfig& site, const fusion::SiteConfig& changed) {
+  fusion::FusionTuning tuning = changed.tuning;
+  if (tuning.calibration.places.empty()) return tuning;
+  tuning.calibration.places.assign(site.leaves.size(), {});
+  for (std::size_t leaf = 0; leaf < site.leaves.size(); ++leaf) {
+    const auto found = std::ranges::find(changed.leaves, site.leaves[leaf]);
+    if (found == changed.leaves.end()) continue;
+    tuning.calibration.places[leaf] =
+        changed.tuning.calibration.places[static_cast<std::size_t>(found - changed.leaves.begin())];
+  }
+  return tuning;
+}
 
 }  // namespace
 
@@ -192,7 +209,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
   ASSIGN_OR_RETURN(std::optional<join::Authority> authority, NextAuthority(config));
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
     publish::Site& site = *state_.sites.all()[i];
-    RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
+    RETURN_IF_ERROR(site.engine().Reconfigure(TuningFor(config_.sites[i].fusion, config.sites[i].fusion)));
     site.set_model_sha256(config.sites[i].model_sha256);
     site.set_account(config.sites[i].account);
   }

@@ -1,6 +1,7 @@
 #include "aggregator/calibration/calibration_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,36 +28,66 @@ std::string BeginningOf(const absl::Status& status) {
   return runtime::Printable(std::string(message.substr(0, std::min(message.find('\n'), kMostText))));
 }
 
+// There, and no regular file, where a link leads.
+bool IsNoFile(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+std::string AgeText(double seconds) {
+  if (seconds < 0) return "of a time to come";
+  constexpr double kDay = 86'400;
+  return seconds < 2 * kDay ? fmt::format("as it was {:.0f} s ago", seconds)
+                            : fmt::format("as it was {:.0f} days ago", seconds / kDay);
+}
+
 }  // namespace
 
 CalibrationFile::CalibrationFile(std::string path, fusion::FusionEngine& engine)
     : path_(std::move(path)), engine_(engine) {}
 
 void CalibrationFile::Restore(const runtime::Clock& clock) {
-  there_ = access(path_.c_str(), F_OK) == 0;
-  if (!there_) return;
+  struct stat about {};
+  if (lstat(path_.c_str(), &about) != 0) return;
+  if (IsNoFile(path_)) return LeaveAlone("is no regular file");
+  const absl::StatusOr<std::string> text = runtime::ReadFile(path_, kMostBytes);
+  if (absl::IsNotFound(text.status())) return;  // a link that leads nowhere
+  if (!text.ok()) return LeaveAlone(BeginningOf(text.status()));
+  if (text->empty()) return;
+  if (!text->starts_with(kFirstWords)) return LeaveAlone("is no file of a calibration");
+  there_ = true;
   if (engine_.calibration_mode() == fusion::CalibrationMode::kOff) return Remove();
-  const absl::Status status = TryToRestore(clock);
+  const absl::Status status = TryToRestore(*text, clock);
   if (status.ok()) return;
+  if (std::rename(path_.c_str(), (path_ + ".refused").c_str()) != 0) return LeaveAlone(BeginningOf(status));
   ++refused_;
-  there_ = std::rename(path_.c_str(), (path_ + ".refused").c_str()) != 0;
+  there_ = false;
   runtime::LogWarning("{}: begins its calibration anew: {}; the file is {} now", engine_.config().name,
-                      BeginningOf(status), there_ ? "unused" : runtime::Printable(path_ + ".refused"));
+                      BeginningOf(status), runtime::Printable(path_ + ".refused"));
 }
 
-absl::Status CalibrationFile::TryToRestore(const runtime::Clock& clock) {
-  ASSIGN_OR_RETURN(const std::string text, runtime::ReadFile(path_, kMostBytes));
+void CalibrationFile::LeaveAlone(std::string_view why) {
+  ++refused_;
+  left_alone_ = true;
+  there_ = false;
+  runtime::LogWarning("{}: {}: {}; it stays as it is, and the calibration is not kept for a restart",
+                      engine_.config().name, runtime::Printable(path_), why);
+}
+
+absl::Status CalibrationFile::TryToRestore(const std::string& text, const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(const fusion::CalibrationRecord record, DecodeCalibration(text, path_));
   RETURN_IF_ERROR(WithContext(path_, engine_.RestoreCalibration(record)));
   ++restored_;
   kept_unix_ns_ = record.looked_unix_ns;
-  runtime::LogInfo("{}: continues the calibration of {} as it was {:.0f} s ago", engine_.config().name,
+  runtime::LogInfo("{}: continues the calibration of {} {}", engine_.config().name,
                    runtime::Counted(record.sources.size(), "source"),
-                   runtime::ElapsedSeconds(record.looked_unix_ns, clock.UnixNs()));
+                   AgeText(runtime::ElapsedSeconds(record.looked_unix_ns, clock.UnixNs())));
   return absl::OkStatus();
 }
 
 void CalibrationFile::Update() {
+  if (left_alone_) return;
+  if (IsNoFile(path_)) return LeaveAlone("is no regular file");
   const std::optional<fusion::CalibrationRecord> record = engine_.calibration();
   if (!record) return Remove();
   if (there_ && record->looked_unix_ns == kept_unix_ns_) return;

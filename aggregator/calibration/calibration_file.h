@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "aggregator/fusion/engine.h"
@@ -21,7 +22,7 @@ class CalibrationFile {
 
   // Gives the engine what the file has. Without use for the file, it says why in the log: a site that is off
   // has its file removed; a file that is damaged or of another site, other sources, places or priors becomes
-  // FILE.refused.
+  // FILE.refused. What was never a calibration's stays as it is, and nothing is kept in its place.
   void Restore(const runtime::Clock& clock);
 
   // Makes the file what the engine has learnt; without anything learnt there is no file. Writes only what has
@@ -31,12 +32,15 @@ class CalibrationFile {
   void Collect(runtime::Reading& reading) const;
 
  private:
-  absl::Status TryToRestore(const runtime::Clock& clock);
+  absl::Status TryToRestore(const std::string& text, const runtime::Clock& clock);
+  // Does not touch the path any more.
+  void LeaveAlone(std::string_view why);
   void Remove();
   void Say(const absl::Status& written);
 
   const std::string path_;
   fusion::FusionEngine& engine_;
+  bool left_alone_ = false;        // what is there is no file of a calibration
   bool there_ = false;             // a file of this site
   std::int64_t kept_unix_ns_ = 0;  // CalibrationRecord::looked_unix_ns of the file
   bool failing_ = false;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -189,15 +190,10 @@ TEST_F(CalibrationKeeperTest, AHostileFileHarmsNothing) {
   std::string flood;
   for (int i = 0; i < 3'000; ++i) flood += "[[source]]\nname = 1\n";
   const std::vector<std::pair<std::string, std::string>> hostile = {
-      {"", "crc32c"},
-      {"\x7f"
-       "ELF\x02",
-       "crc32c"},
       {sound.substr(0, sound.size() / 2), "crc32c"},
       {sound + " ", "crc32c"},
       {WithChecksum(std::string(1'000, '[')), "hall.toml:"},
       {WithChecksum(flood), "expected at most 16 sources, found 3000"},
-      {std::string(200'000, ' '), "larger than the"},
       {with("scale", "1e9"), "source[0].scale: expected 0.25 to 30"},
       {with("agreed_scale", "0.1"), "source[0].agreed_scale"},
       {with("turn_rad", "nan"), "source[0].turn_rad"},
@@ -218,6 +214,52 @@ TEST_F(CalibrationKeeperTest, AHostileFileHarmsNothing) {
     Fuse(1);
     keeper_->Stop();
   }
+}
+
+TEST_F(CalibrationKeeperTest, WhatWasNeverACalibrationStaysAsItIs) {
+  for (const CalibrationMode mode : {CalibrationMode::kCorrect, CalibrationMode::kOff}) {
+    Tuning().mode = mode;
+    for (const std::string& text : {std::string("listen = \"127.0.0.1:7400\"\n"),
+                                    std::string("\x7f"
+                                                "ELF\x02"),
+                                    std::string(200'000, ' ')}) {
+      ASSERT_TRUE(runtime::WriteFileAtomically(path_, text).ok());
+      Keep();
+      EXPECT_EQ(Counted("refused"), 1);
+      Fuse(20);
+      keeper_->Stop();
+      EXPECT_EQ(*runtime::ReadFile(path_), text);
+      EXPECT_FALSE(There(".refused"));
+      EXPECT_THAT(log_.text(), HasSubstr("it stays as it is"));
+    }
+  }
+}
+
+// Whoever opens a pipe waits for its other end.
+TEST_F(CalibrationKeeperTest, APipeIsNeitherReadNorWritten) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  Keep();
+  Fuse(20);
+  keeper_->Stop();
+  EXPECT_THAT(log_.text(), HasSubstr("is no regular file; it stays as it is"));
+  std::filesystem::remove(path_);
+  Keep();
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0) << "while it runs";
+  Fuse(20);
+  keeper_->Stop();
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(CalibrationKeeperTest, AFileThatCannotBeSetAsideStays) {
+  Learn();
+  std::string damaged = *runtime::ReadFile(path_);
+  damaged += " ";
+  ASSERT_TRUE(runtime::WriteFileAtomically(path_, damaged).ok());
+  std::filesystem::create_directories(path_ + ".refused/full");
+  Keep();
+  Fuse(20);
+  keeper_->Stop();
+  EXPECT_EQ(*runtime::ReadFile(path_), damaged);
 }
 
 TEST_F(CalibrationKeeperTest, ADiskThatFailsIsSaidOnceAndCounted) {

@@ -154,7 +154,7 @@ absl::Status CheckSum(std::string_view text, std::string_view path) {
 }  // namespace
 
 std::string WithChecksum(std::string_view body) {
-  return fmt::format("crc32c = \"{:08x}\"\n{}", parameters::Crc32c(body), body);
+  return fmt::format("{}{:08x}\"\n{}", kFirstWords, parameters::Crc32c(body), body);
 }
 
 std::string EncodeCalibration(const fusion::CalibrationRecord& record) {

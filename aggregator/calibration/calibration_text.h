@@ -13,6 +13,9 @@ namespace tributary::calibration {
 // EncodeCalibration gives some 30 kB for 16 sources, 60 kB if their names are as long as can be.
 inline constexpr std::size_t kMostBytes = std::size_t{128} << 10;
 
+// How each such file begins.
+inline constexpr std::string_view kFirstWords = "crc32c = \"";
+
 // TOML, with a checksum in its first line. Numbers are read back as the same bits.
 std::string EncodeCalibration(const fusion::CalibrationRecord& record);
 

@@ -59,11 +59,25 @@ void CheckSource(const LearntCalibration::Source& source, const MountingPrior& p
   check.Sum("solved_observations", observations);
 }
 
+double Deviation(Eigen::Index unknown, const MountingPrior& prior) {
+  return unknown % LearntCalibration::kUnknowns == 2 ? prior.turn_deg * kRadiansPerDegree : prior.shift_m;
+}
+
+// The right-hand side is a sum of weighted residuals, none of which is larger than their squares admit, and
+// of what the corrections of that time took off, which are bounded.
+double MostPull(const Eigen::MatrixXd& lower, Eigen::Index row, const MountingPrior& prior) {
+  double most = std::sqrt(kMostSum * (1 + std::abs(lower(row, row))));
+  for (Eigen::Index column = 0; column < lower.cols(); ++column) {
+    const double entry = column <= row ? lower(row, column) : lower(column, row);
+    most += std::abs(entry) * SourceCalibration::kMostDeviations * Deviation(column, prior);
+  }
+  return most;
+}
+
 // Solve inverts this matrix. Sums of squares are positive semidefinite, and the prior makes them definite.
 bool PositiveDefinite(Eigen::MatrixXd normal, const MountingPrior& prior) {
   for (int i = 0; i < normal.rows(); ++i) {
-    const bool turn = i % LearntCalibration::kUnknowns == 2;
-    const double deviation = turn ? prior.turn_deg * kRadiansPerDegree : prior.shift_m;
+    const double deviation = Deviation(i, prior);
     normal(i, i) = (1 + kRounding) * normal(i, i) + 1 / (deviation * deviation);
   }
   const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
@@ -92,8 +106,13 @@ Faults FaultsOf(const LearntCalibration& learnt, const MountingPrior& prior) {
   faults.Check(bounded, "normal", absl::StrCat("expected finite numbers up to ", kMostInformation));
   faults.Check(!bounded || PositiveDefinite(lower, prior), "normal",
                "is not positive semidefinite: no sum of squares");
-  faults.Check(learnt.rhs.allFinite() && learnt.rhs.cwiseAbs().maxCoeff() <= kMostInformation, "rhs",
-               absl::StrCat("expected finite numbers up to ", kMostInformation));
+  const bool finite = learnt.rhs.allFinite() && learnt.rhs.cwiseAbs().maxCoeff() <= kMostInformation;
+  faults.Check(finite, "rhs", absl::StrCat("expected finite numbers up to ", kMostInformation));
+  if (!bounded || !finite) return faults;
+  for (Eigen::Index i = 0; i < unknowns; ++i) {
+    faults.Check(std::abs(learnt.rhs[i]) <= MostPull(lower, i, prior), "rhs",
+                 absl::StrCat("row ", i, " pulls harder than its observations can"));
+  }
   return faults;
 }
 

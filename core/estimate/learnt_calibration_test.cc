@@ -145,6 +145,8 @@ TEST_F(LearntCalibrationTest, RefusesSumsThatAreNoSums) {
     EXPECT_THAT(Refused([&](LearntCalibration& learnt) { learnt.normal(4, 1) = bad; }), HasSubstr("normal"));
     EXPECT_THAT(Refused([&](LearntCalibration& learnt) { learnt.rhs[3] = bad; }), HasSubstr("rhs"));
   }
+  EXPECT_THAT(Refused([](LearntCalibration& learnt) { learnt.rhs[0] = 1e19; }),
+              HasSubstr("row 0 pulls harder"));
   EXPECT_THAT(Refused([](LearntCalibration& learnt) { learnt.normal(0, 0) = -1e6; }), HasSubstr("definite"));
   EXPECT_THAT(Refused([](LearntCalibration& learnt) { learnt.normal *= -1; }), HasSubstr("definite"));
   EXPECT_THAT(Refused([](LearntCalibration& learnt) { learnt.normal(4, 1) = 1e12; }), HasSubstr("definite"));
@@ -168,7 +170,7 @@ TEST_F(LearntCalibrationTest, RefusesOtherShapesAndPlaces) {
 TEST_F(LearntCalibrationTest, ForgetsTheLargestSumsThatAreAdmitted) {
   LearntCalibration learnt = Learnt();
   learnt.normal = 1e20 * Eigen::MatrixXd::Identity(9, 9);
-  learnt.rhs.setConstant(-1e20);
+  learnt.rhs.setConstant(-1e16);
   for (LearntCalibration::Source& source : learnt.sources) source.squares = source.redundancy = 1e12;
   SourceCalibration calibration = Fresh();
   ASSERT_TRUE(calibration.Restore(std::move(learnt)).ok());

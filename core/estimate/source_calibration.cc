@@ -25,6 +25,10 @@ constexpr double kIndependentPart = 0.25;
 constexpr double kLeastExplained = 0.2;
 // The largest squared residual that counts for the scale: ten standard deviations.
 constexpr double kLargestSquare = 100;
+// The least variance of a tuple, m². What a tuple tells of its source's mounting is what its information and
+// that of the conflation differ by: of a tuple that claims to be far more certain than any is, that is
+// rounding alone.
+constexpr double kLeastVariance = 1e-10;
 // As if so many tuples had been seen with the scale that the source claims: the first few decide nothing.
 constexpr double kPriorRedundancy = 20;
 // The part of the way to the new scale that Solve goes: the scales of all sources depend on each other.
@@ -59,6 +63,18 @@ Matrix<2> TurnedFactor(const Matrix<2>& rotation, const Matrix<2>& factor) {
   lower(1, 1) = cosine * turned(1, 1) - sine * turned(1, 0);
   if (lower(1, 1) < 0) lower(1, 1) = -lower(1, 1);
   return lower;
+}
+
+// The inverse of the tuple's covariance, which is at least kLeastVariance along each axis.
+Matrix<2> InformationOf(const Gaussian<2>& tuple) {
+  const double l11 = tuple.cholesky(0, 0), l21 = tuple.cholesky(1, 0), l22 = tuple.cholesky(1, 1);
+  const double xx = l11 * l11 + kLeastVariance, xy = l11 * l21, yy = l21 * l21 + l22 * l22 + kLeastVariance;
+  const double determinant = xx * yy - xy * xy;
+  Matrix<2> information;
+  information(0, 0) = yy / determinant;
+  information(1, 1) = xx / determinant;
+  information(0, 1) = information(1, 0) = -xy / determinant;
+  return information;
 }
 
 }  // namespace
@@ -146,7 +162,7 @@ void SourceCalibration::Observe(std::span<const Observation> tuples) {
   const std::span<Part> parts(storage.data(), tuples.size());
   for (std::size_t i = 0; i < tuples.size(); ++i) {
     const Gaussian<2>& tuple = tuples[i].tuple;
-    parts[i] = {.information = Gram<2>(InverseOfLower<2>(tuple.cholesky)), .mean = tuple.mean};
+    parts[i] = {.information = InformationOf(tuple), .mean = tuple.mean};
     if (!parts[i].information.allFinite() || !parts[i].mean.allFinite()) return;
   }
   const Conflation all(parts);

@@ -154,6 +154,26 @@ TEST_F(SourceCalibrationTest, ALiarHarmsItselfOnly) {
   for (std::size_t i = 1; i < kPanels; ++i) EXPECT_LT(calibration_.state(i).correction.shift.norm(), 0.02);
 }
 
+// What it teaches of mountings is bounded by what the others know, so it is forgotten as fast as that.
+TEST_F(SourceCalibrationTest, WhoClaimsToBeCertainTeachesNoMoreThanTheOthersKnow) {
+  Run(10);
+  const auto largest = [&](std::size_t panel) {
+    return calibration_.learnt()
+        .normal.diagonal()
+        .segment(3 * static_cast<Eigen::Index>(panel), 2)
+        .maxCoeff();
+  };
+  const double honest = largest(1);
+  for (int look = 0; look < 1600; ++look) {
+    std::vector<SourceCalibration::Observation> tuples;
+    for (std::size_t i = 0; i < kPanels; ++i) tuples.push_back({i, Tuple(panels_[i], {1, 2})});
+    tuples[0].tuple.cholesky *= 1e-12 / kClaimedM;
+    calibration_.Observe(tuples);
+  }
+  EXPECT_LT(largest(0), 10 * honest);
+  EXPECT_TRUE(calibration_.Restore(calibration_.learnt()).ok());
+}
+
 TEST_F(SourceCalibrationTest, StaysFiniteWhateverItIsTold) {
   Gaussian<2> huge, tiny;
   huge.mean = {1e300, -1e300};

@@ -91,6 +91,16 @@ max_lead_s = 0
 mode = "correct"
 shift_m = 0.1
 state = "room.calibration.toml"
+[site.room]
+bounds = [-5.0, -5.0, 5.0, 5.0]
+[[site.room.panel]]
+source = "south"
+x_m = 0.0
+y_m = -5.0
+[[site.room.panel]]
+source = "east"
+x_m = 5.0
+y_m = 0.0
 )"};
   std::vector<std::unique_ptr<Reporter>> reporters_;
   estimate::Epoch epoch_ = 3'400'000'000'000;
@@ -134,8 +144,25 @@ TEST_F(CalibrationTest, AreGoneAfterModeOff) {
   EXPECT_EQ(East().at("observations"), 0);
 }
 
+// A reload does not take another order of sources, and each keeps its place.
+TEST_F(CalibrationTest, StayWithTheirSourcesWhenTheseAreNamedInAnotherOrder) {
+  StartAll();
+  Report(400);
+  const json learnt = East();
+  std::string config = ReadText(folder_.Path("aggregator.toml"));
+  const std::size_t at = config.find("sources = [");
+  ASSERT_NE(at, std::string::npos) << config;
+  const std::size_t end = config.find(']', at);
+  std::string turned = "sources = [";
+  for (auto wall = kWalls.rbegin(); wall != kWalls.rend(); ++wall) turned += "\"" + *wall + "\", ";
+  folder_.Write("aggregator.toml", config.replace(at, end - at, turned));
+  aggregator_.process().Signal(SIGHUP);
+  ASSERT_TRUE(WaitFor([&] { return aggregator_.process().Log().find("reload: took") != std::string::npos; }));
+  EXPECT_EQ(East(), learnt);
+}
+
 TEST_F(CalibrationTest, ADamagedFileIsSetAside) {
-  folder_.Write("room.calibration.toml", std::string("\0\x01\xff", 3));
+  folder_.Write("room.calibration.toml", std::string("crc32c = \"\0\x01\xff", 13));
   StartAll();
   EXPECT_EQ(Files("refused"), 1);
   EXPECT_TRUE(std::filesystem::exists(folder_.Path("room.calibration.toml.refused")));
