@@ -165,7 +165,7 @@ std::string EncodeCalibration(const fusion::CalibrationRecord& record) {
       kFormat, Quoted(record.site), Number(record.prior.shift_m), Number(record.prior.turn_deg),
       record.looked_unix_ns, record.looks, record.next_row);
   body += Array("normal", LowerTriangle(record.learnt.normal));
-  body += Array("rhs", {rhs.begin(), rhs.end()});
+  body += Array("rhs", {rhs.data(), rhs.data() + rhs.size()});
   for (std::size_t i = 0; i < record.sources.size(); ++i) {
     body += SourceText(record.sources[i], record.learnt.sources[i]);
   }
