@@ -129,7 +129,9 @@ for file in "$root"/usr/share/doc/tributary/examples/runs/*.toml; do
   model=()
   case $(basename "$file") in
     levenberg_marquardt.toml) model=(--model /tmp/start.safetensors) ;;
-    modulation.toml) model=(--model /usr/share/tributary/models/modulation.safetensors) ;;
+    modulation.toml | positioning.toml)
+      model=(--model "/usr/share/tributary/models/$(basename "$file" .toml).safetensors")
+      ;;
   esac
   expect_status 0 in_root tributary run start "${file#"$root"}" --check "${model[@]}"
 done
