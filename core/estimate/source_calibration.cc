@@ -69,7 +69,8 @@ Matrix<2> TurnedFactor(const Matrix<2>& rotation, const Matrix<2>& factor) {
 Matrix<2> InformationOf(const Gaussian<2>& tuple) {
   const double l11 = tuple.cholesky(0, 0), l21 = tuple.cholesky(1, 0), l22 = tuple.cholesky(1, 1);
   const double xx = l11 * l11 + kLeastVariance, xy = l11 * l21, yy = l21 * l21 + l22 * l22 + kLeastVariance;
-  const double determinant = xx * yy - xy * xy;
+  // xx · yy − xy², without the difference.
+  const double determinant = l11 * l11 * l22 * l22 + kLeastVariance * (xx + yy - kLeastVariance);
   Matrix<2> information;
   information(0, 0) = yy / determinant;
   information(1, 1) = xx / determinant;
