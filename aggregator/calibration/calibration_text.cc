@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/toml_text.h"
 #include "core/parameters/crc32c.h"
 #include "core/status/macros.h"
 
@@ -21,16 +22,6 @@ constexpr std::int64_t kFormat = 1;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLooks = 1'000;
 constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
-
-// As TOML has it between quotes.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
 
 // The shortest text that is read as the same number; never one of an integer.
 std::string Number(double value) {
@@ -50,7 +41,7 @@ std::string Array(std::string_view key, const std::vector<double>& numbers) {
 
 std::string SourceText(const std::string& name, const LearntCalibration::Source& source) {
   const estimate::Correction& correction = source.state.correction;
-  std::string text = fmt::format("\n[[source]]\nname = {}\n", Quoted(name));
+  std::string text = fmt::format("\n[[source]]\nname = {}\n", config::QuotedToml(name));
   const auto pair = [&](std::string_view key, const estimate::Vector<2>& value) {
     text += fmt::format("{} = {}\n", key, Pair(value));
   };
@@ -162,7 +153,7 @@ std::string EncodeCalibration(const fusion::CalibrationRecord& record) {
   std::string body = fmt::format(
       "# What the sources of a site say of each other, kept by tributary-aggregator for its next start.\n"
       "format = {}\nsite = {}\nshift_m = {}\nturn_deg = {}\nlooked_unix_ns = {}\nlooks = {}\nnext_row = {}\n",
-      kFormat, Quoted(record.site), Number(record.prior.shift_m), Number(record.prior.turn_deg),
+      kFormat, config::QuotedToml(record.site), Number(record.prior.shift_m), Number(record.prior.turn_deg),
       record.looked_unix_ns, record.looks, record.next_row);
   body += Array("normal", LowerTriangle(record.learnt.normal));
   body += Array("rhs", {rhs.data(), rhs.data() + rhs.size()});

@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "core/config/config.h"
+#include "core/config/toml_text.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
 
@@ -65,16 +66,6 @@ absl::StatusOr<std::string> RandomHex(std::size_t bytes) {
     return absl::InternalError("the system has no random numbers");
   }
   return absl::BytesToHexString(random);
-}
-
-// As TOML has it between quotes.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
 }
 
 AccessToken ReadToken(const ConfigSection& section) {
@@ -168,11 +159,11 @@ std::string TokenSet::Text() const {
     text += fmt::format(
         "\n[[token]]\nid = \"{}\"\nname = {}\nrole = \"{}\"\nsha256 = \"{}\"\ncreated_unix_s = {}\n"
         "expires_unix_s = {}\n",
-        each.id, Quoted(each.name), TokenRoleName(each.role), each.sha256, each.created_unix_s,
+        each.id, QuotedToml(each.name), TokenRoleName(each.role), each.sha256, each.created_unix_s,
         each.expires_unix_s);
     if (each.boards.empty()) continue;
     text += "boards = [";
-    for (const std::string& board : each.boards) text += Quoted(board) + ", ";
+    for (const std::string& board : each.boards) text += QuotedToml(board) + ", ";
     text += "]\n";
     if (!each.ca_sha256.empty()) text += fmt::format("ca_sha256 = \"{}\"\n", each.ca_sha256);
   }
