@@ -163,6 +163,7 @@ void FrontDoor::Run(std::stop_token stop) {
     if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) CutUnheard(now_ns);
     if (now_ns - floods_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutFloods(now_ns);
     if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) WatchMemory(now_ns);
+    executor_.Look();
   }
 }
 
@@ -174,9 +175,15 @@ void FrontDoor::LetIn() {
     let_in_ = 0;
   }
   for (; let_in_ < kLetIn; ++let_in_) {
-    const int fd = room_.Next();
-    if (fd < 0) return;
-    hand_over_(fd);
+    runtime::Descriptor connection(room_.Next());
+    if (!connection.open()) return;
+    // Another connection of its address may have been cut while it waited.
+    const std::string peer = PeerOfSocket(connection.get());
+    if (connections_.IsQuarantined(peer, Second())) {
+      SayRefused(ConnectionFault::kQuarantined, peer);
+    } else {
+      hand_over_(connection.Release());
+    }
   }
 }
 

@@ -17,6 +17,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/log.h"
+#include "core/runtime/thread_rank.h"
 
 namespace tributary::server {
 
@@ -103,6 +104,8 @@ class FrontDoor {
   std::int64_t process_ns_ = 0;
   std::vector<ThreadProgress> progress_now_;
   bool busy_ = false;
+  // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
+  runtime::ForeignThreads executor_{"default-executo", runtime::ThreadRank::kBackground};
   int turned_away_ = 0;  // in one go, because their address is quarantined
   runtime::LogLimit lines_{10, 10'000'000'000};
   HandOver hand_over_;

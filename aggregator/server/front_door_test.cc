@@ -53,9 +53,12 @@ class FrontDoorTest : public ::testing::Test {
   }
   Descriptor Connect() const {
     Descriptor fd = ConnectSilently();
+    SayFirstWords(fd);
+    return fd;
+  }
+  static void SayFirstWords(const Descriptor& fd) {
     const std::string words = std::string(kHttp2Preface) + std::string(kFrameHeaderBytes, 0);
     EXPECT_EQ(send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL), static_cast<ssize_t>(words.size()));
-    return fd;
   }
   // One that has made a call.
   Descriptor ConnectAndCall() {
@@ -214,6 +217,17 @@ TEST_F(FrontDoorTest, WhoStaysOutIsTurnedAwayNoFasterThanAFloodMayBe) {
   }
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(19 * 5)) << "one in a pause";
   EXPECT_EQ(Refused(ConnectionFault::kQuarantined), 20u);
+}
+
+TEST_F(FrontDoorTest, WhoWaitsWhenAnAddressIsKeptOutStaysOutToo) {
+  Open({});
+  const Descriptor waiting = ConnectSilently();
+  ASSERT_TRUE(WaitFor([&] { return door_->connections().figures().connections == 1; }));
+  door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
+  SayFirstWords(waiting);
+  EXPECT_TRUE(WaitFor([&] { return Closed(waiting); }));
+  EXPECT_EQ(Refused(ConnectionFault::kQuarantined), 1u);
+  EXPECT_EQ(taken(), 0u);
 }
 
 // The reader, in gRPC's place, takes a little at a time while the thread that fuses gets no event.

@@ -1,10 +1,15 @@
 #include "core/runtime/thread_rank.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "core/runtime/log.h"
 
@@ -17,6 +22,22 @@ void EnterThread(const std::string& name, ThreadRank rank) {
     LogWarning("thread {} cannot give way to others: {}", name, std::strerror(errno));
   }
   prctl(PR_SET_NAME, name.c_str());  // last: a thread that has its name has its rank
+}
+
+void ForeignThreads::Look() {
+  // A folder has a link for each folder in it. A thread that has just started may have no name yet.
+  struct stat tasks {};
+  if (stat("/proc/self/task", &tasks) != 0) return;
+  const bool more = std::exchange(threads_, tasks.st_nlink) != tasks.st_nlink;
+  if (!std::exchange(again_, more) && !more) return;
+  const int nice = getpriority(PRIO_PROCESS, 0) + NiceLevels(rank_);
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::string name;
+    std::getline(std::ifstream(each.path() / "comm"), name);
+    if (name != name_ || !ranked_.insert(each.path().filename()).second) continue;
+    setpriority(PRIO_PROCESS, static_cast<id_t>(std::stoul(each.path().filename())), nice);
+  }
 }
 
 }  // namespace tributary::runtime

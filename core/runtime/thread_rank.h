@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace tributary::runtime {
 
@@ -26,5 +28,23 @@ constexpr int NiceLevels(ThreadRank rank) {
 // Call first on a new thread, whose starter has the first rank: a thread begins with the nice value of its
 // starter. `name`: as debuggers and top show it; they show its first 15 bytes.
 void EnterThread(const std::string& name, ThreadRank rank);
+
+// Gives a rank to threads that a library starts when it needs them. One thread's, of the first rank.
+class ForeignThreads {
+ public:
+  // `name`: of each such thread, as far as the kernel shows it.
+  ForeignThreads(std::string name, ThreadRank rank) : name_(std::move(name)), rank_(rank) {}
+
+  // Ranks those that have started since the last look. Costs a microsecond if the process had as many threads
+  // at the last two.
+  void Look();
+
+ private:
+  const std::string name_;
+  const ThreadRank rank_;
+  std::set<std::string> ranked_;  // by the kernel's number
+  std::uint64_t threads_ = 0;     // at the last look
+  bool again_ = false;            // their number had changed then
+};
 
 }  // namespace tributary::runtime

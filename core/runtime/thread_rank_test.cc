@@ -61,6 +61,40 @@ TEST_P(ThreadRankTest, GivesWayByItsRankAndSoDoWhatItStarts) {
 INSTANTIATE_TEST_SUITE_P(Ranks, ThreadRankTest,
                          ::testing::Values(ThreadRank::kFusion, ThreadRank::kBackground, ThreadRank::kSpare));
 
+// A thread that a library has started under this name, until it is told to end.
+class Foreign {
+ public:
+  explicit Foreign(const std::string& name) {
+    std::latch named(1);
+    thread_ = std::jthread([&named, name, this] {
+      EnterThread(name, ThreadRank::kFusion);
+      named.count_down();
+      end_.wait();
+    });
+    named.wait();
+  }
+  ~Foreign() { end_.count_down(); }
+
+ private:
+  std::latch end_{1};
+  std::jthread thread_;
+};
+
+TEST(ForeignThreadsTest, RanksThoseOfItsNameWheneverTheyStart) {
+  const int process = getpriority(PRIO_PROCESS, 0);
+  const int expected = std::min(process + NiceLevels(ThreadRank::kBackground), kNicest);
+  ForeignThreads foreign("foreign", ThreadRank::kBackground);
+  const Foreign other("other");
+  foreign.Look();
+  const Foreign late("foreign");
+  EXPECT_EQ(NiceOf("foreign"), process);
+  foreign.Look();
+  EXPECT_EQ(NiceOf("foreign"), expected);
+  foreign.Look();
+  EXPECT_EQ(NiceOf("foreign"), expected) << "twice";
+  EXPECT_EQ(NiceOf("other"), process);
+}
+
 TEST(ThreadRankOrderTest, LearningWaitsForFusionAndFiguresWaitForBoth) {
   EXPECT_EQ(NiceLevels(ThreadRank::kFusion), 0);
   EXPECT_LT(NiceLevels(ThreadRank::kFusion), NiceLevels(ThreadRank::kBackground));

@@ -53,6 +53,19 @@ TEST_F(ThreadRanksTest, WhatFusesComesBeforeLearningAndHttp) {
   }
 }
 
+// They end calls; the door notices them within milliseconds.
+TEST_F(ThreadRanksTest, FusionComesBeforeTheThreadsThatGrpcStarts) {
+  EXPECT_TRUE(WaitFor([this] {
+    int found = 0;
+    for (const ThreadStat& each : ThreadsOf(std::to_string(aggregator_.process().pid()))) {
+      if (each.name != "default-executo") continue;
+      if (each.nice != Expected(ThreadRank::kBackground)) return false;
+      ++found;
+    }
+    return found > 0;
+  }));
+}
+
 // The name of gRPC's own threads for callbacks, which would read the panels' frames in turn with the ingest
 // threads.
 TEST_F(ThreadRanksTest, NoThreadOfLearningReadsThePanelsFrames) {

@@ -9,20 +9,22 @@ namespace tributary::learning {
 
 RoundSum::RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm,
                    NodeClusters* clusters)
-    : store_(store), element_count_(element_count), clip_norm_(clip_norm), clusters_(clusters) {
-  if (!every_update) sum_.emplace(element_count);
-}
+    : store_(store),
+      element_count_(element_count),
+      every_update_(every_update),
+      clip_norm_(clip_norm),
+      clusters_(clusters) {}
 
 void RoundSum::Start(const parameters::FixedPoint& fixed_point) {
   updates_.clear();
   if (clusters_ != nullptr) clusters_->StartRound();
-  if (sum_) sum_->Start(fixed_point);
+  if (!every_update_) sum_.emplace(element_count_).Start(fixed_point);
 }
 
-void RoundSum::Release() {
-  Clear();
+void RoundSum::Clear() {
+  updates_.clear();
+  sum_.reset();
   combined_ = {};
-  if (sum_) sum_.emplace(0);
 }
 
 double RoundSum::ScaleOf(const KeptUpdate& update) const {
@@ -38,7 +40,7 @@ absl::Status RoundSum::Give(const KeptUpdate& update, std::string_view bytes, co
 
 absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
   updates_.push_back(std::move(update));
-  if (!sum_) return absl::OkStatus();  // combined at the end of the round
+  if (every_update_) return absl::OkStatus();  // combined at the end of the round
   const KeptUpdate& kept = updates_.back();
   const auto scale = static_cast<float>(ScaleOf(kept));
   std::vector<float> scaled;
@@ -88,7 +90,7 @@ v1::UpdateHeader RoundSum::Said() const {
 }
 
 absl::StatusOr<std::span<float>> RoundSum::Combine(const Strategy& strategy, double total_weight) {
-  if (sum_) return sum_->TakeMean(total_weight);
+  if (!every_update_) return sum_->TakeMean(total_weight);
   std::vector<std::vector<float>> deltas(updates_.size(), std::vector<float>(element_count_));
   std::vector<NodeUpdate> nodes;
   for (std::size_t i = 0; i < updates_.size(); ++i) {

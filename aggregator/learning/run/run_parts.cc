@@ -63,7 +63,7 @@ bool RunParts::Healthy(const absl::Status& status) {
 void RunParts::ReleaseIfEnded() {
   if (!state.ended() || state.under_way() != nullptr || model.released()) return;
   model.Release();
-  sum.Release();
+  sum.Clear();
   if (node_clusters) node_clusters->Release();
 }
 

@@ -6,9 +6,7 @@
 
 #include <chrono>
 #include <deque>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -33,21 +31,6 @@ std::shared_ptr<grpc::Channel> Connection(const Target& target) {
   // Nobody listens there.
   if (!socket.open()) return grpc::CreateChannel("127.0.0.2:1", grpc::InsecureChannelCredentials());
   return grpc::CreateInsecureChannelFromFd("attacker", socket.ReleaseNonBlocking());
-}
-
-std::string FileText(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// From the address of the honest peers, who are connected already: gRPC opens no TLS connection from another.
-std::shared_ptr<grpc::Channel> TlsConnection(const Target& target) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(
-      fmt::format("127.0.0.1:{}", target.port),
-      grpc::SslCredentials({FileText(target.ca), FileText(target.key), FileText(target.certificate)}),
-      arguments);
 }
 
 // A call that says what it is told, and stays open.
@@ -239,25 +222,6 @@ void KeepSilentCalls(const Target& target, const std::string& path, std::size_t 
   }
 }
 
-// A node's calls of which only headers come, on some connections. The first of each is whole: a connection
-// without a call may not send much.
-void KeepHalfCallsOfANode(const Target& target) {
-  Together(target, 12, [&](int) {
-    const std::shared_ptr<grpc::Channel> connection = TlsConnection(target);
-    {
-      OpenCall health(connection, "/grpc.health.v1.Health/Check");
-      health.Say("");
-      health.Hear(milliseconds(1000));
-    }
-    std::deque<OpenCall> calls;
-    for (int n = 0; n < 100 && !target.over; ++n) {
-      if (!calls.emplace_back(connection, "/tributary.v1.FederationService/Participate").alive()) break;
-    }
-    while (!target.over && connection->GetState(false) == GRPC_CHANNEL_READY)
-      Pause(target, milliseconds(100));
-  });
-}
-
 // Streams of nodes that say more than their declaration: gRPC keeps what nobody reads, a megabyte of each.
 void SendUnreadMessages(const Target& target) {
   Together(target, 4, [&](int i) {
@@ -280,7 +244,6 @@ constexpr Attack kAttacks[] = {
     {"half_sent_models", SendHalfModels},
     {"slow_uploads", SendSlowUpdates},
     {"unread_messages", SendUnreadMessages},
-    {"half_calls_of_a_node", KeepHalfCallsOfANode},
     {"source_names", FillSourceNames},
     {"silent_reports", [](const Target& target) { KeepSilentCalls(target, kReport, 1000, 100); }},
     {"idle_reflections",

@@ -6,6 +6,7 @@
 
 #include "tests/faults/attacks/attack.h"
 #include "tests/faults/attacks/raw_socket.h"
+#include "tests/faults/attacks/tls_socket.h"
 
 namespace tributary::testing {
 namespace {
@@ -36,17 +37,23 @@ std::string CallHeaders(const std::string& path) {
          Literal("content-type", "application/grpc") + Literal("te", "trailers");
 }
 
-// Repeats `speak` on a connection until it fails, and then on a new one.
-template <class Speak>
-void OnConnections(const Target& target, const Speak& speak) {
+// Repeats `speak` on a connection that `connect` opens until it fails, and then on a new one.
+template <class Connect, class Speak>
+void OnConnections(const Target& target, const Connect& connect, const Speak& speak) {
   while (!target.over) {
-    RawSocket socket(target.port);
+    auto socket = connect();
     if (!socket.open() || !socket.Send(Preface())) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
     }
     speak(socket);
   }
+}
+
+template <class Speak>
+void OnConnections(const Target& target, const Speak& speak) {
+  OnConnections(
+      target, [&] { return RawSocket(target.port); }, speak);
 }
 
 // CVE-2023-44487: streams that are reset as fast as they are opened.
@@ -92,28 +99,43 @@ void SendEndlessHeader(const Target& target, bool after_a_call) {
   });
 }
 
-// Calls of which only the headers come: gRPC counts no call before its message is complete.
-void OpenHalfCalls(const Target& target) {
-  OnConnections(target, [&](RawSocket& socket) {
-    const std::string headers = CallHeaders("/tributary.v1.FederationService/Participate");
-    std::uint32_t stream = 1;
-    bool open =
-        socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
-                    Frame(kData, kEndStream, stream, std::string(5, '\0')));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    for (int i = 0; i < 1000 && open && !target.over; ++i) {
-      open = socket.Send(Frame(kHeaders, kEndHeaders, stream += 2, headers));
-    }
-    while (open && !target.over) {
-      open = socket.Send(Frame(kSettings, 0, 0, ""));
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  });
+// Calls of which only the headers come: gRPC counts no call before its message is complete. The first call of
+// each connection is whole: a connection without a call may not send much.
+template <class AnySocket>
+void OpenHalfCalls(const Target& target, AnySocket& socket) {
+  const std::string headers = CallHeaders("/tributary.v1.FederationService/Participate");
+  std::uint32_t stream = 1;
+  bool open = socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
+                          Frame(kData, kEndStream, stream, std::string(5, '\0')));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 1000 && open && !target.over; ++i) {
+    open = socket.Send(Frame(kHeaders, kEndHeaders, stream += 2, headers));
+  }
+  while (open && !target.over) {
+    open = socket.Send(Frame(kSettings, 0, 0, ""));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 void OpenHalfCallsOnManyConnections(const Target& target) {
   std::vector<std::jthread> connections;
-  for (int i = 0; i < 60; ++i) connections.emplace_back([&] { OpenHalfCalls(target); });
+  for (int i = 0; i < 60; ++i) {
+    connections.emplace_back(
+        [&] { OnConnections(target, [&](RawSocket& socket) { OpenHalfCalls(target, socket); }); });
+  }
+}
+
+void OpenHalfCallsOfANode(const Target& target) {
+  const TlsIdentity identity(target);
+  if (!identity.ok()) return;  // nothing is refused, so nothing passes
+  std::vector<std::jthread> connections;
+  for (int i = 0; i < 12; ++i) {
+    connections.emplace_back([&] {
+      OnConnections(
+          target, [&] { return TlsSocket(target.port, identity); },
+          [&](TlsSocket& socket) { OpenHalfCalls(target, socket); });
+    });
+  }
 }
 
 constexpr Attack kAttacks[] = {
@@ -124,6 +146,7 @@ constexpr Attack kAttacks[] = {
     {"reset_list_nodes",
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FleetService/ListNodes"); }},
     {"half_calls", OpenHalfCallsOnManyConnections},
+    {"half_calls_of_a_node", OpenHalfCallsOfANode},
     {"quadratic_headers", [](const Target& target) { SendEndlessHeader(target, false); }},
     {"quadratic_headers_after_a_call", [](const Target& target) { SendEndlessHeader(target, true); }},
 };

@@ -22,6 +22,7 @@ class RawSocket {
     // A server that does not read must not hold the attacker up for longer.
     const timeval limit{1, 0};
     setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     // Not the address of the honest.
     sockaddr_in from{};
     from.sin_family = AF_INET;
@@ -35,6 +36,7 @@ class RawSocket {
   }
 
   bool open() const { return fd_.open(); }
+  int fd() const { return fd_.get(); }
   // Gives the descriptor up, for somebody who does not want to wait on it.
   int ReleaseNonBlocking() {
     fcntl(fd_.get(), F_SETFL, fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
