@@ -5,11 +5,11 @@ Four honest panels send 2,000 slots/s (`tributary load`), by turns undisturbed a
 tests/faults/attacks. Prints one JSON object: for each attack the ratios of the latencies' quantiles (attacked to
 undisturbed, the median over the turns), lost frames, memory and what was refused. --page FILE also writes the table of
 docs/security.md. Exit status 1 if an honest frame is lost, the 99th percentile under attack is more than twice the
-undisturbed one, the resident memory exceeds the unit's MemoryMax, the anonymous memory (without the pages of files) does
-not come back to within a tenth, or nothing is counted.
+undisturbed one, the resident memory exceeds the unit's MemoryMax or does not come back to within a tenth, or nothing is
+counted. The anonymous memory, which is the resident one without the pages of files, is printed beside it.
 
-The attacker has an address of its own, 127.0.0.2, where it can, and runs only while a processor is idle (SCHED_IDLE): in
-the field it has a machine of its own.
+The attacker has an address of its own, 127.0.0.2, and runs only while a processor is idle (SCHED_IDLE): in the field it
+has a machine of its own.
 
 With --decoy each turn has a third part: the same attack on a second aggregator, while the panels report to the first.
 What that costs the panels is the price of two busy processes on this machine, and no fault of the first aggregator.
@@ -68,6 +68,7 @@ ATTACKS = {
     "idle_reflections": Attack("idle reflection streams"),
 }
 LEFT_OVER_S = 8  # in which memory must come back
+ROUND_S = 60  # in which a round that is under way keeps its sums
 QUARANTINE_S = 10  # of the attacker's address
 
 
@@ -141,14 +142,15 @@ class Aggregator:
     def resident_mib(self):
         return self.pages()[1] * resource.getpagesize() / 2**20
 
-    def anonymous_mib(self):
-        pages = self.pages()
-        return (pages[1] - pages[2]) * resource.getpagesize() / 2**20
+    def memory_mib(self):
+        _, resident, of_files = self.pages()
+        mib = resource.getpagesize() / 2**20
+        return {"resident": resident * mib, "anonymous": (resident - of_files) * mib}
 
     def pages(self):
         """Pages of the address space, those that are resident, and those of files among them."""
         with open(f"/proc/{self.process.pid}/statm") as statm:
-            return [int(field) for field in statm.read().split()]
+            return [int(field) for field in statm.read().split()[:3]]
 
     def accepted_frames(self):
         return self.metrics()['tributary_frames_accepted_total{site="load"}']
@@ -224,7 +226,7 @@ def measure(name, arguments):
         decoy = start(arguments.port + 1) if arguments.decoy else None
         hub.load(2)  # the first touch of its memory
         time.sleep(LEFT_OVER_S)
-        calm, attacked, beside, before, peak = [], [], [], hub.anonymous_mib(), 0.0
+        calm, attacked, beside, before, peak = [], [], [], hub.memory_mib(), 0.0
         for _ in range(arguments.turns):
             calm.append(hub.load(arguments.calm_seconds or arguments.seconds))
             load, mib = load_under_attack(name, arguments, hub, hub)
@@ -234,10 +236,10 @@ def measure(name, arguments):
             time.sleep(QUARANTINE_S)
             if decoy:
                 beside.append(load_under_attack(name, arguments, hub, decoy)[0])
-        time.sleep(LEFT_OVER_S)
+        time.sleep(LEFT_OVER_S + (ROUND_S if ATTACKS[name].run else 0))
         if hub.process.poll() is not None:
             raise RuntimeError("the aggregator has ended: " + (hub.folder / "log").read_text()[-2000:])
-        return judged(calm, attacked, beside, before, peak, hub.anonymous_mib(), hub.refused())
+        return judged(calm, attacked, beside, before, peak, hub.memory_mib(), hub.refused())
 
 
 def quantile(runs, which):
@@ -264,7 +266,7 @@ def judged(calm, attacked, beside, before, peak, after, refused):
         "p50_ratio": ratio(attacked, calm, "p50"),
         "p99_ratio": ratio(attacked, calm, "p99"),
         "peak_mib": peak,
-        "anonymous_mib": {"before": before, "after": after},
+        "memory_mib": {"before": before, "after": after},
         "refused": refused,
     }
     least = figures["p99_ratio"]
@@ -278,8 +280,8 @@ def judged(calm, attacked, beside, before, peak, after, refused):
         faults.append(f"p99 is {least:.1f} times the undisturbed one" + (" or the decoy's" if beside else ""))
     if peak > memory_max_mib():
         faults.append(f"{peak:.0f} MiB exceed MemoryMax")
-    if after > 1.1 * before:
-        faults.append(f"{after:.1f} MiB of anonymous memory stay, {before:.1f} before")
+    if after["resident"] > 1.1 * before["resident"]:
+        faults.append(f"{after['resident']:.1f} MiB of memory stay, {before['resident']:.1f} before")
     if not refused:
         faults.append("nothing is counted")
     return figures | {"faults": faults}
@@ -288,18 +290,20 @@ def judged(calm, attacked, beside, before, peak, after, refused):
 def table(results):
     """For docs/security.md."""
     lines = ["| attack | frames and slots lost | p50 of a slot, ms: undisturbed / under attack | p99 | ratio of p99 | "
-             "anonymous memory, MiB: before / after; peak of the resident | what was refused or cut |",
+             "memory, MiB: before / after (anonymous); peak | what was refused or cut |",
              "|---|---|---|---|---|---|---|"]
     for name, each in results.items():
         def both(which):
             return f"{each[which]['undisturbed'] / 1000:.2f} / {each[which]['attacked'] / 1000:.2f}"
 
         counted = "; ".join(f"`{metric.removeprefix('tributary_')}` {value:,}" for metric, value in each["refused"].items())
-        memory = each["anonymous_mib"]
+        before, after = each["memory_mib"]["before"], each["memory_mib"]["after"]
+        memory = (f"{before['resident']:.1f} / {after['resident']:.1f} "
+                  f"({before['anonymous']:.1f} / {after['anonymous']:.1f}); {each['peak_mib']:.0f}")
         p99 = f"{each['p99_ratio']:.1f}"
         lines.append(f"| {ATTACKS[name].title} | {each['lost']:,} | {both('p50_us')} | {both('p99_us')} | "
                      f"{p99 if each['p99_ratio'] <= 2 else f'**{p99}**'} | "
-                     f"{memory['before']:.0f} / {memory['after']:.0f}; {each['peak_mib']:.0f} | {counted or 'nothing'} |")
+                     f"{memory} | {counted or 'nothing'} |")
     return "\n".join(lines) + "\n"
 
 

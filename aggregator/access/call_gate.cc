@@ -35,10 +35,10 @@ std::string_view CertificatePem(const grpc::AuthContext& context) {
 
 struct Gate {
   AccessControl& control;
-  const RefusedCall refused;
+  const BegunCall begun;
 };
 
-// On a thread of gRPC's, at the beginning of each call.
+// On the thread that has read its headers, at the beginning of each call.
 void Judge(void* state, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
            grpc_process_auth_metadata_done_cb done, void* call) {
   const Gate& gate = *static_cast<Gate*>(state);
@@ -46,7 +46,7 @@ void Judge(void* state, grpc_auth_context* context, const grpc_metadata* metadat
   const Peer peer{std::string(FirstProperty(context, GRPC_X509_CN_PROPERTY_NAME)),
                   access.certificates().IdOf(FirstProperty(context, GRPC_X509_PEM_CERT_PROPERTY_NAME))};
   const grpc::Status status = wire::ToGrpcStatus(access.Admit(PathIn(metadata, count), peer));
-  if (!status.ok()) gate.refused(peer.name);
+  gate.begun(peer.name, status.ok());
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(status.error_code()),
        status.error_message().c_str());
 }
@@ -70,8 +70,8 @@ std::int64_t CertificateExpiryUnixNs(const grpc::AuthContext& context) {
   return config::UnixSeconds(X509_get0_notAfter(certificates.front().get())) * 1'000'000'000;
 }
 
-grpc_auth_metadata_processor GateOf(AccessControl& control, RefusedCall refused) {
-  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(refused)}};
+grpc_auth_metadata_processor GateOf(AccessControl& control, BegunCall begun) {
+  return {Judge, [](void* gate) { delete static_cast<Gate*>(gate); }, new Gate{control, std::move(begun)}};
 }
 
 }  // namespace tributary::access

@@ -15,10 +15,10 @@ namespace tributary::access {
 
 // Makes the server ask `control` about each call by its path, before any service sees it: works for services
 // of every API of gRPC, so no service can forget it. For the credentials of mutual TLS. The control outlives
-// the server. `refused` is told of each call that is not admitted, by the name behind it, on a thread of
-// gRPC's.
-using RefusedCall = std::function<void(const std::string& name)>;
-grpc_auth_metadata_processor GateOf(AccessControl& control, RefusedCall refused);
+// the server. `begun` is told of each call and whether it is admitted, by the name behind it, on the thread
+// that has read its headers.
+using BegunCall = std::function<void(const std::string& name, bool admitted)>;
+grpc_auth_metadata_processor GateOf(AccessControl& control, BegunCall begun);
 
 // Who makes a call; nothing without TLS. Without a control only the name is known.
 std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* control);

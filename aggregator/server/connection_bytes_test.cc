@@ -6,12 +6,15 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/connection_table_fixture.h"
+#include "aggregator/server/counted_call.h"
 
 namespace tributary::server {
 namespace {
@@ -149,10 +152,50 @@ TEST_F(ConnectionTableTest, AWatcherThatDoesNotAnswerMaySendOneMessageMoreAndNot
   EXPECT_TRUE(look().empty());
   pulse->sent += 1'000'000'000;
   EXPECT_TRUE(look().empty());
-  received += 2 * ConnectionLimits().unheard_bytes;
+  received += ConnectionLimits().late_answers + ConnectionLimits().unheard_bytes;
   EXPECT_TRUE(look().empty());
   ++received;
   EXPECT_EQ(look().size(), 1u) << "a header behind the slots";
+}
+
+TEST_F(ConnectionTableTest, GrantsAPingAtRegularLooksAlone) {
+  ConnectionTable table({.unheard_bytes = 100, .unheard_bytes_per_look = 10});
+  table.Add("192.0.2.1:1", {1, 0}, 0);
+  table.BeginCall("192.0.2.1:1", "", 0);
+  std::uint64_t received = 1'000;
+  const auto look = [&](bool between) {
+    return table.TakeUnheard([&](Socket) { return received; }, between);
+  };
+  EXPECT_TRUE(look(false).empty());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(look(true).empty());
+  received += 110;
+  EXPECT_TRUE(look(false).empty());
+  EXPECT_TRUE(look(true).empty());
+  ++received;
+  EXPECT_EQ(look(true).size(), 1u);
+}
+
+// A step of secure aggregation.
+TEST_F(ConnectionTableTest, LeavesALargeRequestTimeToCome) {
+  AddSpeaking("192.0.2.1:1");
+  const ConnectionLimits limits;
+  std::uint64_t received = 1'000;
+  const auto look = [&] { return table_.TakeUnheard([&](Socket) { return received; }); };
+  EXPECT_TRUE(look().empty());
+  std::optional<CountedCall> call(std::in_place, table_, "ipv4:192.0.2.1:1", "");
+  call->CountAsLargeRequest();
+  received += limits.unheard_bytes + limits.unheard_bytes_of_request;
+  EXPECT_TRUE(look().empty());
+  call->CountMessage();
+  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->requests, 0u);
+  EXPECT_TRUE(look().empty());
+  received += limits.unheard_bytes;
+  EXPECT_TRUE(look().empty());
+  call->CountAsLargeRequest();
+  call.reset();
+  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->requests, 0u);
+  ++received;
+  EXPECT_EQ(look().size(), 1u);
 }
 
 // A header that grows slowly.

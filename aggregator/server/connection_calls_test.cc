@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/connection_table_fixture.h"
@@ -134,6 +136,22 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
   for (const Socket& each : table_.NoteRefusedCall("thief", 6)) cut.insert(each.fd);
   EXPECT_EQ(cut, (std::set{1, 2}));
   EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
+}
+
+TEST_F(ConnectionTableTest, CutsTheIdleConnectionsOfANameWhoseHeadersComeTooFast) {
+  for (const auto& [port, name] : {std::pair(1, "thief"), {2, "thief"}, {3, "honest"}}) {
+    Add("192.0.2.1:" + std::to_string(port));
+    Begin("192.0.2.1:" + std::to_string(port), name);
+  }
+  table_.NoteReport("192.0.2.1:2");
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 5).empty());
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 6).empty());
+  EXPECT_TRUE(table_.NoteAdmittedCall("nobody yet", 6).empty());
+  const std::vector<Socket> cut = table_.NoteAdmittedCall("thief", 6);
+  ASSERT_EQ(cut.size(), 1u) << "the other one reports";
+  EXPECT_EQ(cut.front().fd, 1);
+  EXPECT_TRUE(table_.NoteAdmittedCall("thief", 6).empty()) << "once";
+  EXPECT_EQ(Refused(ConnectionFault::kCallRate), 1u);
 }
 
 TEST_F(ConnectionTableTest, CutsTheCrowdOfAPeerThatHasMoreCallsThanItsShare) {

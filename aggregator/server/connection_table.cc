@@ -238,20 +238,20 @@ std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_
   });
 }
 
-void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
+void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received, bool between) const {
   const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   const std::uint64_t more = (sent - std::exchange(own.seen_sent, sent)) * limits_.unheard_bytes_per_sent;
   const std::uint64_t came = received - std::min(std::exchange(own.seen_received, received), received);
-  const std::uint64_t due = own.answers_due + limits_.unheard_bytes_per_look + more;
+  const std::uint64_t due = own.answers_due + (between ? 0 : limits_.unheard_bytes_per_look) + more;
   const std::uint64_t answers = std::min(came, due);
-  // Not all that it could have answered in a week.
-  own.answers_due = std::min(due - answers, limits_.unheard_bytes);
+  own.answers_due = std::min(due - answers, limits_.late_answers);
   own.heard_received =
       std::exchange(own.seen_heard, heard) != heard ? received : own.heard_received + answers;
 }
 
-std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received) {
+std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received,
+                                                 bool between) {
   std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
   for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
   std::vector<Socket> cut;
@@ -260,10 +260,8 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
     const auto found = now.find(each.number);
     if (found == now.end()) continue;
     const std::uint64_t in_all = found->second;
-    NoteHeard(each, in_all);
-    const std::uint64_t uploads = each.pulse->uploads.load(std::memory_order_relaxed);
-    const std::uint64_t allowed = limits_.unheard_bytes + uploads * limits_.unheard_bytes_of_upload;
-    if (in_all <= each.heard_received + allowed) continue;
+    NoteHeard(each, in_all, between);
+    if (in_all <= each.heard_received + UnheardBytes(limits_, *each.pulse)) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
   }
   return cut;
@@ -319,11 +317,13 @@ std::optional<Socket> ConnectionTable::CountOfPeer(const std::string& peer, Rate
   return Cut(&found->second, fault);
 }
 
-std::vector<Socket> ConnectionTable::NoteRefusedCall(const std::string& name, std::int64_t second) {
+std::vector<Socket> ConnectionTable::CutOfName(const std::string& name, RateLimit Peer::*rate,
+                                               std::size_t limit, std::int64_t second, bool working) {
   const runtime::MutexLock lock(mutex_);
   const auto found = peers_.find(name);
-  if (found == peers_.end() || !found->second.refused.Exceeds(limits_.refused_calls, second)) return {};
-  return CutAll(ConnectionFault::kCallRate, [&](const Connection& each) { return each.whose == &*found; });
+  if (found == peers_.end() || !(found->second.*rate).Exceeds(limit, second)) return {};
+  return CutAll(ConnectionFault::kCallRate,
+                [&](const Connection& each) { return each.whose == &*found && (working || !Works(each)); });
 }
 
 std::vector<Socket> ConnectionTable::CutAll(ConnectionFault fault, const Chosen& chosen) {

@@ -105,9 +105,11 @@ struct ConnectionLimits {
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
   // and what waits in between, 13 kB each, is not counted.
   std::size_t report_resets = 128;
-  // Bytes that a connection may send before something is heard of it: the steps of secure aggregation are
-  // unary calls of half a megabyte. And for each of its uploads, a message that is too large and refused.
-  std::uint64_t unheard_bytes = 640 << 10;
+  // Bytes that a connection may send before something is heard of it. And for each of its calls whose one
+  // request may be large and has not come: the steps of secure aggregation have half a megabyte. And for each
+  // of its uploads, a message that is too large and refused.
+  std::uint64_t unheard_bytes = 64 << 10;
+  std::uint64_t unheard_bytes_of_request = 576 << 10;
   std::uint64_t unheard_bytes_of_upload = std::uint64_t{2112} << 10;
   // As many more at each look, four times a second: a connection that waits sends a ping of 39 bytes every
   // other second.
@@ -115,16 +117,26 @@ struct ConnectionLimits {
   // As many more for each message to a watcher. It answers with window updates of the stream and of the
   // connection: 13 bytes each, and with TLS 22 more for the record of each.
   std::uint64_t unheard_bytes_per_sent = 72;
+  // No more of these answers are still expected: not all that a watcher could have answered in a week.
+  std::uint64_t late_answers = 640 << 10;
   // For the address of a connection that was cut for what it did.
   Quarantine::Limits quarantine = {};
 };
 
 // What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
-  std::atomic<std::uint64_t> heard = 0;  // calls and messages
-  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher
-  std::atomic<std::size_t> uploads = 0;  // open calls that may send large messages
+  std::atomic<std::uint64_t> heard = 0;   // calls and messages
+  std::atomic<std::uint64_t> sent = 0;    // messages to a watcher
+  std::atomic<std::size_t> uploads = 0;   // open calls that may send large messages
+  std::atomic<std::size_t> requests = 0;  // open calls whose one request may be large and has not come
 };
+
+// What a connection may send before something is heard of it.
+inline std::uint64_t UnheardBytes(const ConnectionLimits& limits, const ConnectionPulse& pulse) {
+  return limits.unheard_bytes +
+         pulse.requests.load(std::memory_order_relaxed) * limits.unheard_bytes_of_request +
+         pulse.uploads.load(std::memory_order_relaxed) * limits.unheard_bytes_of_upload;
+}
 
 // Counts what happens within one second of any clock.
 class RateLimit {
@@ -195,9 +207,17 @@ class ConnectionTable {
   std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second) {
     return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
   }
+  // The headers of a call of that name have come and it is admitted, in that second of any clock: the name's
+  // connections that neither report nor upload, if there are too many such calls. BeginCall comes later, on
+  // another thread: by then gRPC has read on.
+  std::vector<Socket> NoteAdmittedCall(const std::string& name, std::int64_t second) {
+    return CutOfName(name, &Peer::admitted, limits_.call_rate, second, false);
+  }
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.
-  std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second);
+  std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second) {
+    return CutOfName(name, &Peer::refused, limits_.refused_calls, second, true);
+  }
   // Refuses new connections from the peer's address for a while.
   void KeepOut(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
@@ -220,10 +240,10 @@ class ConnectionTable {
   // Those with these numbers, to cut, and the others of their peers that neither report nor upload: a flood
   // comes by many connections, and what each has sent takes gRPC milliseconds.
   std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
-  // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than one
-  // message since something was last heard of them, without what answers the messages sent to them: nothing
-  // else ends a header that grows slowly.
-  std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
+  // Call four times a second, and with `between` at any time; `received`: bytes in all. Those to cut, for
+  // they have sent more than one message since something was last heard of them, without what answers the
+  // messages sent to them: nothing else ends a header that grows slowly.
+  std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received, bool between = false);
 
   // For what refuses connections itself.
   void Count(ConnectionFault fault);
@@ -241,6 +261,7 @@ class ConnectionTable {
     std::size_t connections = 0;  // that have made a call
     std::size_t calls = 0;
     RateLimit rate = {};
+    RateLimit admitted = {};
     RateLimit refused = {};
     RateLimit reflections = {};
     RateLimit malformed = {};
@@ -287,7 +308,7 @@ class ConnectionTable {
   // It reports or uploads.
   static bool Works(const Connection& connection);
   // `received`: bytes in all.
-  void NoteHeard(Connection& own, std::uint64_t received) const REQUIRES(mutex_);
+  void NoteHeard(Connection& own, std::uint64_t received, bool between) const REQUIRES(mutex_);
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
@@ -298,6 +319,10 @@ class ConnectionTable {
   // Counts one against a limit of its peer; the connection if that was one too many.
   std::optional<Socket> CountOfPeer(const std::string& peer, RateLimit Peer::*rate, std::size_t limit,
                                     ConnectionFault fault, std::int64_t second);
+  // Counts one against a limit of that name; its connections if that was one too many. `working`: also those
+  // that report or upload.
+  std::vector<Socket> CutOfName(const std::string& name, RateLimit Peer::*rate, std::size_t limit,
+                                std::int64_t second, bool working);
   // Nothing if the connection is null or has been cut before.
   std::optional<Socket> Cut(Connection* connection, ConnectionFault fault) REQUIRES(mutex_);
 

@@ -18,8 +18,14 @@ CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, 
 }
 
 CountedCall::~CountedCall() {
+  EndLargeRequest();
   if (uploads_) --pulse_->uploads;
   connections_.EndCall(peer_, reports_);
+}
+
+void CountedCall::CountAsLargeRequest() {
+  if (pulse_ == nullptr || large_request_.exchange(true, std::memory_order_relaxed)) return;
+  ++pulse_->requests;
 }
 
 void CountedCall::CountAsUpload() {

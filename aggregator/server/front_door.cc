@@ -160,7 +160,10 @@ void FrontDoor::Run(std::stop_token stop) {
     LetIn();
     SweepIfDue(kSweepNs);
     const std::int64_t now_ns = clock_.SteadyNs();
-    if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) CutUnheard(now_ns);
+    if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) {
+      unheard_looked_ns_ = now_ns;
+      CutUnheard(false);
+    }
     if (now_ns - floods_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutFloods(now_ns);
     if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) WatchMemory(now_ns);
     executor_.Look();
@@ -215,11 +218,12 @@ void FrontDoor::CutStalling(nanoseconds held) {
   for (const Socket& each : connections_.TakeStalling(stalls_.Look(SamplesOf(connections_), held))) {
     CutAndQuarantine(connections_, each);
   }
+  CutUnheard(true);
 }
 
-void FrontDoor::CutUnheard(std::int64_t now_ns) {
-  unheard_looked_ns_ = now_ns;
-  for (const Socket& each : connections_.TakeUnheard(Unexplained)) CutAndQuarantine(connections_, each);
+void FrontDoor::CutUnheard(bool between) {
+  for (const Socket& each : connections_.TakeUnheard(Unexplained, between))
+    CutAndQuarantine(connections_, each);
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {

@@ -79,7 +79,8 @@ class FrontDoor {
   // `held`: the most of the processor's time that a thread that fuses has used since the last look, without
   // an event.
   void CutStalling(std::chrono::nanoseconds held);
-  void CutUnheard(std::int64_t now_ns);
+  // `between`: two regular looks.
+  void CutUnheard(bool between);
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 

@@ -43,11 +43,14 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const config::TlsSource& tl
                                                      ConnectionTable& connections) {
   if (tls == nullptr) return grpc::InsecureServerCredentials();
   if (access == nullptr) return LiveServerCredentials(tls, std::nullopt);
-  const auto refused = [&connections](const std::string& name) {
-    for (const Socket& each : connections.NoteRefusedCall(name, FrontDoor::Second()))
+  const auto begun = [&connections](const std::string& name, bool admitted) {
+    const std::int64_t second = FrontDoor::Second();
+    for (const Socket& each :
+         admitted ? connections.NoteAdmittedCall(name, second) : connections.NoteRefusedCall(name, second)) {
       FrontDoor::CutAndQuarantine(connections, each);
+    }
   };
-  return LiveServerCredentials(tls, access::GateOf(*access, refused));
+  return LiveServerCredentials(tls, access::GateOf(*access, begun));
 }
 
 void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {

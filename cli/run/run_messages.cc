@@ -168,6 +168,12 @@ std::string ClustersText(const v1::GetRunResponse& response) {
   return text;
 }
 
+std::string ClusterNews(std::uint32_t before, const v1::Run& run) {
+  if (run.clusters() == before) return "";
+  return fmt::format("{} clusters of nodes were found; who is in which: tributary run show {}\n",
+                     run.clusters(), wire::PeerText(run.name()));
+}
+
 std::string RunText(const v1::GetRunResponse& response, const std::string& behind) {
   Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});

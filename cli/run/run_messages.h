@@ -36,6 +36,8 @@ std::string RunText(const v1::GetRunResponse& response, const std::string& behin
 std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names);
 // The clusters of its nodes in lines, or why there are none; empty if the run does not look for any.
 std::string ClustersText(const v1::GetRunResponse& response);
+// A line about the clusters if their number is another one than `before`; else empty.
+std::string ClusterNews(std::uint32_t before, const v1::Run& run);
 std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_unix_ns);
 
 }  // namespace tributary::cli

@@ -57,6 +57,17 @@ TEST(RunMessagesTest, QuotesWhyARoundFailedInFull) {
   EXPECT_THAT(RoundLineText(round), HasSubstr(" why"));
 }
 
+TEST(RunMessagesTest, SaysOnceThatClustersWereFound) {
+  v1::Run run;
+  run.set_name("letters\x1b");
+  EXPECT_EQ(ClusterNews(0, run), "");
+  run.set_clusters(3);
+  EXPECT_EQ(ClusterNews(3, run), "");
+  const std::string news = ClusterNews(0, run);
+  EXPECT_THAT(news, HasSubstr("3 clusters of nodes were found"));
+  EXPECT_THAT(news, ::testing::Not(HasSubstr("\x1b")));
+}
+
 TEST(RunMessagesTest, NamesTheNodesOfEachCluster) {
   v1::GetRunResponse response;
   EXPECT_EQ(ClustersText(response), "");

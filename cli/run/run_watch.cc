@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -54,6 +55,7 @@ class RunScreen {
     if (!std::exchange(begun_, true)) std::cout << RoundHeading() << "\n";
     std::cout << erase();
     for (const v1::Round& round : response.rounds()) std::cout << RoundLineText(round) << "\n";
+    std::cout << ClusterNews(std::exchange(clusters_, response.run().clusters()), response.run());
     const std::string summary = RunSummary(response.run());
     if (terminal_) {
       std::cout << summary;
@@ -79,7 +81,8 @@ class RunScreen {
 
   const bool json_;
   const bool terminal_;
-  std::string said_;  // the last line of a run that waits
+  std::string said_;            // the last line of a run that waits
+  std::uint32_t clusters_ = 0;  // that were found last
   bool begun_ = false;
   bool away_ = false;
 };

@@ -10,6 +10,7 @@ import { hashOf } from '../../model/route';
 import { committed, CONSEQUENCES, isOver, operationsOf, STATE_WORDS, stateKind, type Operation } from '../../model/runs';
 import { Confirm } from '../../ui/confirm';
 import { Figure, Figures, Notice, Scrolling, State } from '../../ui/parts';
+import { FoundClusters } from './clusters';
 import { Models } from './models';
 import { Nodes } from './nodes';
 import { Curves, Rounds } from './rounds';
@@ -86,6 +87,7 @@ export function RunView({ name, changed }: { name: string; changed: () => void }
         ? <p>No node has joined. A node joins if <code>[federation]</code> in its configuration names this aggregator.</p>
         : <Nodes participants={answer.participants} round={run.round} over={isOver(run.state)} />}
       {answer.next_node !== '' && <p>There are more nodes than these {answer.participants.length}; <code>tributary run show</code> prints all.</p>}
+      {answer.clusters !== undefined && <><h3>Clusters</h3><FoundClusters run={run.name} found={answer.clusters} /></>}
       {answer.history.length > 0 && <><h3>Latest rounds</h3><Rounds history={answer.history} /></>}
       {offers('get /api/v1/models') && <Models run={run} changed={update} />}
       <h3>Configuration</h3>
