@@ -10,6 +10,8 @@
 
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/connection_table_fixture.h"
+#include "aggregator/server/counted_call.h"
+#include "aggregator/server/front_door.h"
 
 namespace tributary::server {
 namespace {
@@ -138,14 +140,23 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
   EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
 }
 
+TEST_F(ConnectionTableTest, KeepsOutWhoHasClosedTheConnectionThatItFloodedBy) {
+  ConnectionTable table({.reflections = 0});
+  table.Add("192.0.2.1:1", {-1, 0}, 0);
+  CountedCall call(table, "ipv4:192.0.2.1:1", "");
+  EXPECT_FALSE(table.IsQuarantined("192.0.2.1:2", FrontDoor::Second()));
+  call.CountAsReflection();
+  EXPECT_TRUE(table.IsQuarantined("192.0.2.1:2", FrontDoor::Second()));
+}
+
 TEST_F(ConnectionTableTest, CutsTheIdleConnectionsOfANameWhoseHeadersComeTooFast) {
   for (const auto& [port, name] : {std::pair(1, "thief"), {2, "thief"}, {3, "honest"}}) {
     Add("192.0.2.1:" + std::to_string(port));
     Begin("192.0.2.1:" + std::to_string(port), name);
   }
   table_.NoteReport("192.0.2.1:2");
-  for (int i = 0; i < 40; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 5).empty());
-  for (int i = 0; i < 40; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 6).empty());
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 5).empty());
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(table_.NoteAdmittedCall("thief", 6).empty());
   EXPECT_TRUE(table_.NoteAdmittedCall("nobody yet", 6).empty());
   const std::vector<Socket> cut = table_.NoteAdmittedCall("thief", 6);
   ASSERT_EQ(cut.size(), 1u) << "the other one reports";

@@ -83,6 +83,9 @@ struct ConnectionLimits {
   std::size_t calls_of_peer() const { return calls / 2; }
   // In one second, of one peer that has a name. A node makes some ten calls in a round.
   std::size_t call_rate = 500;
+  // The same by their headers, which count before gRPC reads on; beyond it all connections of the name go
+  // that neither report nor upload. Its 512 nodes may come back together.
+  std::size_t call_burst = 1'000;
   // Without TLS: ten thousand nodes may join at once from one address.
   std::size_t call_rate_of_address = 20'000;
   // In one second, of one name: calls that its roles do not allow, or that nobody serves.
@@ -211,7 +214,7 @@ class ConnectionTable {
   // connections that neither report nor upload, if there are too many such calls. BeginCall comes later, on
   // another thread: by then gRPC has read on.
   std::vector<Socket> NoteAdmittedCall(const std::string& name, std::int64_t second) {
-    return CutOfName(name, &Peer::admitted, limits_.call_rate, second, false);
+    return CutOfName(name, &Peer::admitted, limits_.call_burst, second, false);
   }
   // A call of that name was refused: its connections, if there are too many such calls. A connection that has
   // never made a call is found by TakeTalkers.

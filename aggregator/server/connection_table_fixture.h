@@ -23,6 +23,7 @@ class ConnectionTableTest : public ::testing::Test {
             .calls_of_connection = 2,
             .calls = 6,
             .call_rate = 40,
+            .call_burst = 60,
             .call_rate_of_address = 200,
             .refused_calls = 3,
             .unheard_bytes_per_look = 0};

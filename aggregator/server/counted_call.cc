@@ -41,22 +41,22 @@ void CountedCall::CountAsReport() {
 
 void CountedCall::CountAsRare() {
   if (const auto cut = connections_.NoteRareCall(peer_, FrontDoor::Second()))
-    FrontDoor::CutAndQuarantine(connections_, *cut);
+    FrontDoor::CutAndQuarantine(connections_, *cut, peer_);
 }
 
 void CountedCall::CountAsReflection() {
   if (const auto cut = connections_.NoteReflection(peer_, FrontDoor::Second()))
-    FrontDoor::CutAndQuarantine(connections_, *cut);
+    FrontDoor::CutAndQuarantine(connections_, *cut, peer_);
 }
 
 void CountedCall::CountAsMalformed() {
   if (const auto cut = connections_.NoteMalformed(peer_, FrontDoor::Second()))
-    FrontDoor::CutAndQuarantine(connections_, *cut);
+    FrontDoor::CutAndQuarantine(connections_, *cut, peer_);
 }
 
 void CountedCall::CountAsFruitless() {
   for (const Socket& each : connections_.NoteFruitlessReport(peer_, FrontDoor::Second()))
-    FrontDoor::CutAndQuarantine(connections_, each);
+    FrontDoor::CutAndQuarantine(connections_, each, peer_);
 }
 
 void CountedCall::CountAsReset(bool report) {

@@ -321,6 +321,12 @@ void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& soc
   if (!peer.empty()) connections.KeepOut(peer, Second());
 }
 
+void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket,
+                                 const std::string& peer) {
+  CutAndQuarantine(connections, socket);
+  connections.KeepOut(peer, Second());
+}
+
 std::int64_t FrontDoor::Second() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now());
   return now.time_since_epoch().count();

@@ -58,6 +58,9 @@ class FrontDoor {
   // Ends a connection that another thread may be closing at the same time, and keeps its address out for a
   // while unless the peer has closed it already.
   static void CutAndQuarantine(ConnectionTable& connections, const Socket& socket);
+  // The same, and keeps this peer's address out in any case: it has gone beyond a limit by all its
+  // connections, and closing one is no excuse.
+  static void CutAndQuarantine(ConnectionTable& connections, const Socket& socket, const std::string& peer);
   // Now, by the clock by which addresses are quarantined.
   static std::int64_t Second();
 
