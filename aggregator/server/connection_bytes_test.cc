@@ -155,6 +155,7 @@ TEST_F(ConnectionTableTest, AWatcherThatDoesNotAnswerMaySendOneMessageMoreAndNot
   received += ConnectionLimits().late_answers + ConnectionLimits().unheard_bytes;
   EXPECT_TRUE(look().empty());
   ++received;
+  EXPECT_TRUE(look().empty()) << "its call may not have begun";
   EXPECT_EQ(look().size(), 1u) << "a header behind the slots";
 }
 
@@ -172,6 +173,7 @@ TEST_F(ConnectionTableTest, GrantsAPingAtRegularLooksAlone) {
   EXPECT_TRUE(look(false).empty());
   EXPECT_TRUE(look(true).empty());
   ++received;
+  EXPECT_TRUE(look(true).empty());
   EXPECT_EQ(look(true).size(), 1u);
 }
 
@@ -195,7 +197,23 @@ TEST_F(ConnectionTableTest, LeavesALargeRequestTimeToCome) {
   call.reset();
   EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->requests, 0u);
   ++received;
+  EXPECT_TRUE(look().empty());
   EXPECT_EQ(look().size(), 1u);
+}
+
+// gRPC reads on while the thread that begins calls waits for a processor.
+TEST_F(ConnectionTableTest, LeavesALargeRequestWhoseCallHasNotBegun) {
+  AddSpeaking("192.0.2.1:1");
+  std::uint64_t received = 1'000;
+  const auto look = [&] { return table_.TakeUnheard([&](Socket) { return received; }, true); };
+  EXPECT_TRUE(look().empty());
+  received += 500 << 10;
+  EXPECT_TRUE(look().empty());
+  CountedCall call(table_, "ipv4:192.0.2.1:1", "");
+  call.CountAsLargeRequest();
+  EXPECT_TRUE(look().empty());
+  received += 1'300 << 10;
+  EXPECT_EQ(look().size(), 1u) << "more than any request, at once";
 }
 
 // A header that grows slowly.
@@ -210,6 +228,7 @@ TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
   EXPECT_TRUE(look(1'000).empty()) << "what their calls took";
   ++pulse->uploads;
   EXPECT_TRUE(look(1'000 + limits.unheard_bytes).empty());
+  EXPECT_TRUE(look(1'001 + limits.unheard_bytes).empty());
   const std::vector<Socket> cut = look(1'001 + limits.unheard_bytes);
   ASSERT_EQ(cut.size(), 1u);
   EXPECT_EQ(cut.front().fd, 1);
@@ -220,6 +239,7 @@ TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
   EXPECT_TRUE(look(received += limits.unheard_bytes_of_upload).empty()) << "the next one";
   --pulse->uploads;
   EXPECT_TRUE(look(received += limits.unheard_bytes).empty());
+  EXPECT_TRUE(look(received + 1).empty());
   EXPECT_EQ(look(received + 1).size(), 1u);
 }
 

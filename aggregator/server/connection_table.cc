@@ -261,7 +261,10 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
     if (found == now.end()) continue;
     const std::uint64_t in_all = found->second;
     NoteHeard(each, in_all, between);
-    if (in_all <= each.heard_received + UnheardBytes(limits_, *each.pulse)) continue;
+    const std::uint64_t allowed = each.heard_received + UnheardBytes(limits_, *each.pulse);
+    // A large request may come before its call has begun on another thread: that takes less than a look.
+    const bool before = std::exchange(each.suspect, in_all > allowed);
+    if (in_all <= (before ? allowed : allowed + limits_.unheard_bytes_of_request)) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
   }
   return cut;

@@ -283,6 +283,7 @@ class ConnectionTable {
     Peers::value_type* whose = nullptr;  // null before its first call
     std::shared_ptr<ConnectionPulse> pulse = std::make_shared<ConnectionPulse>();
     // When TakeUnheard looked last:
+    bool suspect = false;  // it had sent more than it may
     std::uint64_t seen_heard = 0;
     std::uint64_t seen_sent = 0;
     std::uint64_t seen_received = 0;
