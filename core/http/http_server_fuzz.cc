@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -49,9 +50,16 @@ int Connect(int port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  // Each time from another address: the ports of one may all be in use, or wait after their close.
+  static std::uint32_t count = 0;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + count++ % (1 << 23));
+  if (bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) std::abort();
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) std::abort();
+  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    std::perror("connect");
+    std::abort();
+  }
   // Closing resets the connection: it keeps no port busy.
   const linger reset{1, 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
