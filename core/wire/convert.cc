@@ -6,6 +6,8 @@
 #include <initializer_list>
 
 #include "core/estimate/categorical.h"
+#include "core/status/macros.h"
+#include "core/wire/fields.h"
 #include "core/wire/hello.h"
 
 namespace tributary::wire {
@@ -94,6 +96,13 @@ std::optional<std::string> ContributorFault(const v1::Frame& wire, std::size_t l
   return std::nullopt;
 }
 
+// They go into tables and onto terminals. The site's own is empty from an older release.
+absl::Status CheckSiteNames(const v1::WatchResponse& wire) {
+  if (!wire.site().empty()) RETURN_IF_ERROR(CheckName("site", wire.site()));
+  RETURN_IF_ERROR(CheckNames("leaves", wire.leaves()));
+  return CheckNames("classes", wire.classes());
+}
+
 }  // namespace
 
 void FrameToWire(const estimate::TupleFrame& frame, v1::Frame& wire) {
@@ -170,6 +179,8 @@ void ClearDescription(v1::WatchResponse& wire) {
 }
 
 absl::StatusOr<SiteDescription> DescriptionFromWire(const v1::WatchResponse& wire) {
+  const absl::Status names = CheckSiteNames(wire);
+  if (!names.ok()) return absl::DataLossError(names.message());
   const absl::StatusOr<estimate::SlotLength> slot = SlotLengthFromWire("slot_ns", wire.slot_ns());
   if (!slot.ok()) return absl::DataLossError(slot.status().message());
   const auto classes = static_cast<std::size_t>(wire.classes_size());

@@ -58,7 +58,8 @@ struct SiteDescription {
 // Sets the fields that the slot does not.
 void DescriptionToWire(const SiteDescription& site, v1::WatchResponse& wire);
 void ClearDescription(v1::WatchResponse& wire);
-// DataLoss naming the field: a slot as SlotLengthFromWire, one class or more than kMostClasses.
+// DataLoss naming the field: a slot as SlotLengthFromWire, one class or more than kMostClasses, what is no
+// name or is listed twice.
 absl::StatusOr<SiteDescription> DescriptionFromWire(const v1::WatchResponse& wire);
 
 // One fused slot, as a subscriber receives it.

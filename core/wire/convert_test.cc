@@ -212,6 +212,18 @@ TEST(SiteDescriptionTest, OfAnAggregatorIsNotBelieved) {
   wire.clear_classes();
   wire.set_slot_ns(3);
   EXPECT_THAT(std::string(DescriptionFromWire(wire).status().message()), HasSubstr("slot_ns: 3"));
+  wire.clear_slot_ns();
+  const auto fault = [&wire] { return std::string(DescriptionFromWire(wire).status().message()); };
+  wire.set_site("hall\x1b[2J");
+  EXPECT_THAT(fault(), HasSubstr("site: control characters"));
+  wire.set_site("hall");
+  wire.add_leaves("roof");
+  wire.add_leaves("roof");
+  EXPECT_THAT(fault(), HasSubstr("leaves: \"roof\" is listed twice"));
+  wire.clear_leaves();
+  wire.add_classes("BPSK");
+  wire.add_classes("\x15");
+  EXPECT_THAT(fault(), HasSubstr("classes: control characters"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/parameters/tensor.h"
 #include "core/runtime/printable.h"
@@ -29,6 +30,17 @@ absl::Status CheckName(std::string_view field, std::string_view name) {
   if (name.find('\n') != std::string_view::npos || runtime::Printable(name) != name) {
     return absl::InvalidArgumentError(
         fmt::format("{}: control characters and hidden ones are not allowed", field));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNames(std::string_view field, const Names& listed) {
+  std::set<std::string_view> names;
+  for (const std::string& each : listed) {
+    RETURN_IF_ERROR(CheckName(field, each));
+    if (!names.insert(each).second) {
+      return absl::InvalidArgumentError(fmt::format("{}: \"{}\" is listed twice", field, each));
+    }
   }
   return absl::OkStatus();
 }

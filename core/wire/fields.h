@@ -15,6 +15,9 @@ namespace tributary::wire {
 
 // A name of 1 to 128 bytes without control and hidden characters: it goes into logs and onto terminals.
 absl::Status CheckName(std::string_view field, std::string_view name);
+// Each is a name, and no two are the same.
+using Names = google::protobuf::RepeatedPtrField<std::string>;
+absl::Status CheckNames(std::string_view field, const Names& listed);
 
 // 16 bytes.
 absl::Status CheckBootId(std::string_view field, std::string_view boot_id);

@@ -23,19 +23,6 @@ absl::Status CheckCount(std::string_view field, int count, int max) {
   return absl::InvalidArgumentError(fmt::format("{}: {} given, expected 1 to {}", field, count, max));
 }
 
-using Names = google::protobuf::RepeatedPtrField<std::string>;
-
-absl::Status CheckNames(std::string_view field, const Names& listed) {
-  std::set<std::string_view> names;
-  for (const std::string& each : listed) {
-    RETURN_IF_ERROR(CheckName(field, each));
-    if (!names.insert(each).second) {
-      return absl::InvalidArgumentError(fmt::format("{}: \"{}\" is listed twice", field, each));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckClasses(std::string_view field, const v1::Source& source) {
   const auto classes = static_cast<std::size_t>(source.classes_size());
   if (classes < estimate::kLeastClasses || classes > estimate::kMostClasses) {
