@@ -218,6 +218,26 @@ TEST_F(LiveTlsTest, KeepsTheListInForceIfTheNextIsDamagedForeignOlderOrGone) {
   EXPECT_EQ(live_->revoked()->size(), 2u);
 }
 
+TEST_F(LiveTlsTest, KeepsTheListsOfBothAuthoritiesWhileBothAreTrusted) {
+  Revoke("north");
+  const auto next = cli::CertificateAuthority::Open(Path("next"));
+  ASSERT_TRUE(next->Issue({"north"}).ok() && next->Revoke({"north"}).ok());
+  const std::string before = Text("ca/crl.pem"), after = Text("next/crl.pem");
+  Write("ca.pem", Text("next/ca.pem") + Text("ca/ca.pem"));
+  Write("crl.pem", before + after);
+  Start(Files("crl.pem"));
+  Write("crl.pem", after);
+  Wait();
+  EXPECT_TRUE(live_->revoked()->Lists(IdOf("ca/north.pem")));
+  // When nobody trusts the first any more, its list may go.
+  Write("ca.pem", Text("next/ca.pem"));
+  Write("own.pem", Text("next/north.pem"));
+  Write("own.key", Text("next/north.key"));
+  live_->Reload(Files("crl.pem"));
+  EXPECT_FALSE(live_->revoked()->Lists(IdOf("ca/north.pem")));
+  EXPECT_TRUE(live_->revoked()->Lists(IdOf("next/north.pem")));
+}
+
 // Lists of other authorities may have no number, and may be made twice in a second.
 TEST_F(LiveTlsTest, TakesAListThatDiffersInItsCertificatesAlone) {
   Issue("south");

@@ -171,6 +171,11 @@ void LiveTls::SayList() const {
   runtime::LogInfo("tls: {} is in force: {}{}", files_.crl,
                    runtime::Counted(now->size(), "revoked certificate"),
                    now->expires_unix_s() == 0 ? "" : ", valid until " + Date(now->expires_unix_s()));
+  if (now->unlisted() == 0) return;
+  runtime::LogWarning(
+      "tls: {} has no list of {} in {}, so what these have revoked is admitted; put the crl.pem of each CA "
+      "into it",
+      files_.crl, runtime::Counted(now->unlisted(), "CA"), files_.ca);
 }
 
 void LiveTls::SayWhatExpires() const {

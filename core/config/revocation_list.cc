@@ -86,6 +86,7 @@ absl::StatusOr<RevocationList> RevocationList::Parse(std::string_view pem, std::
         fmt::format("has more than {} lists, or its CA file more than {} CAs", kMostLists, kMostInOneText));
   }
   RevocationList all;
+  for (const Certificate& ca : authorities) all.unlisted_.insert(KeyOf(ca.get()));
   for (const Crl& list : lists) {
     if (!IsComplete(list.get())) {
       return absl::InvalidArgumentError("has only a part of a list; give the complete one of the CA");
@@ -96,7 +97,9 @@ absl::StatusOr<RevocationList> RevocationList::Parse(std::string_view pem, std::
           "is not signed by a CA in the ca file; give the crl.pem that was made beside that ca.pem");
     }
     const std::string issuer = Encoded(X509_CRL_get_issuer(list.get()));
-    Edition& edition = all.editions_[KeyOf(signer)];
+    const std::string key = KeyOf(signer);
+    all.unlisted_.erase(key);
+    Edition& edition = all.editions_[key];
     edition =
         std::max(edition, Edition{NumberOf(list.get()), UnixSeconds(X509_CRL_get0_lastUpdate(list.get()))});
     const std::int64_t expires = UnixSeconds(X509_CRL_get0_nextUpdate(list.get()));
@@ -115,8 +118,15 @@ absl::StatusOr<RevocationList> RevocationList::Parse(std::string_view pem, std::
 absl::Status RevocationList::MayReplace(const RevocationList& before) const {
   for (const auto& [key, edition] : before.editions_) {
     const auto ours = editions_.find(key);
-    if (ours == editions_.end() || !(ours->second < edition)) continue;
-    return absl::FailedPreconditionError("is older than the list in force; give the newest crl.pem");
+    if (unlisted_.contains(key)) {
+      return absl::FailedPreconditionError(
+          "lacks the list of a CA that is still in the ca file; put the crl.pem of each CA into it, one "
+          "after "
+          "the other");
+    }
+    if (ours != editions_.end() && ours->second < edition) {
+      return absl::FailedPreconditionError("is older than the list in force; give the newest crl.pem");
+    }
   }
   return absl::OkStatus();
 }

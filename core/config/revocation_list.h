@@ -36,7 +36,10 @@ class RevocationList {
   std::size_t size() const { return revoked_.size(); }
   // When the CA will have made a newer list; the earliest one. 0: never said.
   std::int64_t expires_unix_s() const { return expires_unix_s_; }
-  // FailedPrecondition if this one is older than `before`: an old file would let revoked certificates in.
+  // CAs of which it has no list: none of their certificates counts as revoked.
+  std::size_t unlisted() const { return unlisted_.size(); }
+  // FailedPrecondition if this one is older than `before`, or lacks the list of a CA of which `before` has
+  // one and that is still trusted: such a file would let revoked certificates in.
   absl::Status MayReplace(const RevocationList& before) const;
 
   friend bool operator==(const RevocationList&, const RevocationList&) = default;
@@ -53,7 +56,8 @@ class RevocationList {
   };
 
   std::unordered_set<CertificateId> revoked_;
-  std::map<std::string, Edition> editions_;  // by the digest of the CA's key
+  std::map<std::string, Edition> editions_;   // by the digest of the CA's key
+  std::unordered_set<std::string> unlisted_;  // digests of the other CAs' keys
   std::int64_t expires_unix_s_ = 0;
 };
 
