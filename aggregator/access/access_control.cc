@@ -6,13 +6,14 @@
 
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
+#include "core/wire/peer.h"
 
 namespace tributary::access {
 namespace {
 
 constexpr std::array<const char*, kCallFaults> kNames = {
     "role",    "refused", "nameless", "unknown_call", "revoked", "certificate_revoked",
-    "unknown", "token",   "origin",   "attempts"};
+    "unknown", "token",   "origin",   "attempts",     "identity"};
 
 CallFault FaultOf(const AccessPolicy& policy, const absl::Status& refusal, const std::string& name) {
   if (absl::IsUnimplemented(refusal)) return CallFault::kUnknownCall;
@@ -67,6 +68,14 @@ absl::Status AccessControl::Admit(std::string_view path, const Peer& peer) {
 absl::Status AccessControl::AdmitChild(const Peer& peer) {
   absl::Status status = CheckChild(peer);
   return status.ok() ? status : RefuseCall("partial sums", peer, CallFault::kRole, std::move(status));
+}
+
+absl::Status AccessControl::AdmitAs(std::string_view node, const Peer& peer) {
+  if (peer.name == node) return absl::OkStatus();
+  return RefuseCall("another's name", peer, CallFault::kIdentity,
+                    absl::PermissionDeniedError(
+                        fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal",
+                                    wire::PeerText(std::string(node)), peer.name)));
 }
 
 absl::Status AccessControl::RefuseCall(std::string_view method, const Peer& peer, CallFault fault,

@@ -34,8 +34,9 @@ enum class CallFault : std::uint8_t {
   kToken,        // HTTP: the token is not known, was revoked, or has expired
   kOrigin,       // HTTP: a page of another site made a browser send it
   kAttempts,     // HTTP: the address has shown too many tokens that are no good
+  kIdentity,     // it speaks for a node that is not the certificate's
 };
-inline constexpr std::size_t kCallFaults = 10;
+inline constexpr std::size_t kCallFaults = 11;
 
 // Thread-safe. A call is judged once, when it begins, and again after a change of the policy.
 class AccessControl {
@@ -74,10 +75,12 @@ class AccessControl {
   absl::Status CheckChild(const Peer& peer) const;
   // The same; counts a refusal and logs it at a limited rate.
   absl::Status AdmitChild(const Peer& peer);
+  // PermissionDenied unless the peer is that node; counts a refusal and logs it at a limited rate.
+  absl::Status AdmitAs(std::string_view node, const Peer& peer);
   // Counts a refusal that somebody else has decided, logs it at a limited rate, and gives it back.
   absl::Status Refuse(CallFault fault, absl::Status refusal);
-  // Call ten times a second: the audit log (null: none) gets the calls that Admit and AdmitChild have
-  // refused, by the minute. `all`: before the log is closed.
+  // Call ten times a second: the audit log (null: none) gets the calls that Admit, AdmitChild and
+  // AdmitAs have refused, by the minute. `all`: before the log is closed.
   void TellRefused(AuditLog* audit, bool all = false) { calls_.Tell(audit, clock_.SteadyNs(), all); }
   // Counts a refusal that is not logged.
   void Count(CallFault fault) { ++refused_[static_cast<std::size_t>(fault)]; }

@@ -50,6 +50,16 @@ TEST_F(AccessControlTest, CountsAndLogsANodeThatClaimsToBeAChild) {
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_calls_refused_total{reason=\"role\"} 1"));
 }
 
+TEST_F(AccessControlTest, CountsAndLogsWhoSpeaksForAnotherNode) {
+  EXPECT_TRUE(control_.AdmitAs("panel", Peer{"panel"}).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(control_.AdmitAs("hub\x1b[2J", Peer{"panel"})));
+  EXPECT_THAT(log_.text(), HasSubstr("\"hub\\x1b[2J\" calls with the certificate of \"panel\""));
+  EXPECT_EQ(log_.lines(), 1);
+  runtime::Metrics metrics;
+  metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
+  EXPECT_THAT(metrics.Text(), HasSubstr("tributary_calls_refused_total{reason=\"identity\"} 1"));
+}
+
 TEST_F(AccessControlTest, CountsEveryRefusalByItsReasonAndNoAdmission) {
   EXPECT_TRUE(control_.Admit(kWatchPath, Peer{"wall"}).ok());
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(control_.Admit(kWatchPath, Peer{"thief"}).ok());

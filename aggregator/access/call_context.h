@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "aggregator/access/access_control.h"
@@ -52,6 +53,14 @@ inline absl::Status AdmitChild(grpc::CallbackServerContext& context) {
   // First, so that a change of the policy in between is noticed here or there.
   call->speaks_for_others = true;
   return call->access->AdmitChild(call->caller);
+}
+
+// PermissionDenied unless the certificate is that of `node`; OK where TLS is off. For services, before they
+// believe a call that says whose it is.
+inline absl::Status AdmitAs(grpc::CallbackServerContext& context, std::string_view node) {
+  auto* const call = dynamic_cast<CallContext*>(&context);
+  if (call == nullptr || call->access == nullptr) return absl::OkStatus();
+  return call->access->AdmitAs(node, call->caller);
 }
 
 }  // namespace tributary::access

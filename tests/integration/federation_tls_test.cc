@@ -87,6 +87,11 @@ class ImpostorTest : public FederationTlsTest {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     context_.set_wait_for_ready(true);
   }
+  // Whatever it has called.
+  void TearDown() override {
+    EXPECT_EQ(MetricValue(aggregator_.Metrics(), "tributary_calls_refused_total{reason=\"identity\"}"), 1);
+    FederationTlsTest::TearDown();
+  }
   template <class Request>
   static Request Claim() {
     Request request;

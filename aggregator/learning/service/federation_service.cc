@@ -43,7 +43,7 @@ class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>
     }
     absl::Status status = request.status();
     if (status.ok() && request->partial_sums()) status = access::AdmitChild(context);
-    if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
+    if (status.ok()) status = access::AdmitAs(context, request->node());
     if (status.ok()) status = CheckMessage(*request);
     if (status.ok()) {
       coordinator.Join(*std::move(request), call);
@@ -157,7 +157,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
             Admission::Refused(v1::SUBMIT_REFUSAL_CONTRIBUTORS, "{}", std::string(status.message())));
       }
     }
-    if (absl::Status status = CheckPeer(*context_.auth_context(), header.node()); !status.ok()) {
+    if (absl::Status status = access::AdmitAs(context_, header.node()); !status.ok()) {
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_IDENTITY, "{}", std::string(status.message())));
     }
     idle_.Excuse(true);
@@ -269,7 +269,7 @@ class FederationService final : public access::EarlyService<v1::FederationServic
           response.set_file_bytes(model.record.file.bytes);
           response.set_sha256(model.record.sha256);
         });
-    if (absl::Status status = CheckPeer(*context->auth_context(), request->node()); !status.ok()) {
+    if (absl::Status status = access::AdmitAs(*context, request->node()); !status.ok()) {
       call->Opened(status);
     } else {
       coordinator_.OpenRoundModel(
@@ -326,7 +326,7 @@ class FederationService final : public access::EarlyService<v1::FederationServic
       access::CountMalformed(context);
     }
     if (status.ok()) status = access::CheckNotRevoked(context);
-    if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
+    if (status.ok()) status = access::AdmitAs(context, request->node());
     if (!status.ok()) {
       answer(status);
       return reactor;

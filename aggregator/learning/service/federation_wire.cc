@@ -69,13 +69,6 @@ void AddRound(const NodeTask& task, const runtime::Clock& clock, Task& wire) {
 
 }  // namespace
 
-absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
-  const auto name = wire::PeerCertificateName(peer);
-  if (!name || *name == node) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));
-}
-
 absl::Status CheckMessage(v1::DeclineTaskRequest& request) {
   RETURN_IF_ERROR(wire::CheckName("node", request.node()));
   RETURN_IF_ERROR(wire::CheckBootId("boot_id", request.boot_id()));

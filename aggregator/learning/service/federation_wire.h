@@ -16,9 +16,6 @@
 
 namespace tributary::learning {
 
-// PermissionDenied if the peer's certificate is another's than `node`; OK where TLS is off.
-absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node);
-
 // What a node says. InvalidArgument, naming the field. Leaves nothing unknown, and names and text that are
 // short and can be shown.
 absl::Status CheckMessage(v1::ParticipateRequest& request);
