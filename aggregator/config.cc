@@ -325,8 +325,8 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   ingest.Read("max_message_bytes", config.max_message_bytes, {4096, 64 << 20},
               "larger messages of nodes are refused");
   // gRPC refuses a message of more than twice the limit.
-  config.connections.unheard_bytes_of_upload =
-      std::max(config.connections.unheard_bytes_of_upload, 2 * config.max_message_bytes + (64 << 10));
+  config.connections.unheard_bytes =
+      std::max(config.connections.unheard_bytes, 2 * config.max_message_bytes + (64 << 10));
   ingest.Read(
       "max_connections", config.connections.connections, {16, 65'536},
       "of the gRPC port. Raise the unit's MemoryMax with it: --check prints what all limits add up to");

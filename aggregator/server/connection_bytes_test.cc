@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,18 +32,30 @@ TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoRe
   std::array<std::uint64_t, 5> received = {0, 5'000, 900, 800, 700};
   const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
   table_.NoteSent(now);
-  received = {0, 15'000, 1'000, 860, 760};
+  received = {0, 1 << 20, 1'000, 860, 760};
   table_.NoteSent(now);
   const auto fds = [](const std::vector<Socket>& sockets) {
     std::set<int> all;
     for (const Socket& each : sockets) all.insert(each.fd);
     return all;
   };
-  EXPECT_EQ(fds(table_.TakeGreediest()), (std::set{3, 4}));
-  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{2});
-  EXPECT_EQ(fds(table_.TakeGreediest()), std::set{1});
-  EXPECT_TRUE(table_.TakeGreediest().empty());
+  EXPECT_EQ(fds(table_.TakeGreediest().sockets), (std::set{3, 4}));
+  EXPECT_EQ(fds(table_.TakeGreediest().sockets), std::set{2});
+  EXPECT_TRUE(table_.TakeGreediest().sockets.empty()) << "those cut have not gone";
+  table_.Sweep([](Socket socket) { return socket.fd == 1; });
+  const ConnectionTable::Greediest last = table_.TakeGreediest();
+  EXPECT_EQ(fds(last.sockets), std::set{1});
+  EXPECT_TRUE(last.report);
+  EXPECT_TRUE(table_.TakeGreediest().sockets.empty());
   EXPECT_EQ(Refused(ConnectionFault::kMemory), 4u);
+}
+
+TEST_F(ConnectionTableTest, WhoReportsLittleIsNeverCutForMemory) {
+  AddSpeaking("192.0.2.1:1");
+  Begin("192.0.2.1:1");
+  table_.NoteReport("192.0.2.1:1");
+  table_.NoteSent([](Socket) { return ConnectionTable::kGreedy; });
+  EXPECT_TRUE(table_.TakeGreediest().sockets.empty());
 }
 
 TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
@@ -54,7 +66,7 @@ TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
     table_.NoteReport(peer);
   }
   table_.EndCall("192.0.2.2:2", true);
-  EXPECT_EQ(table_.TakeGreediest().at(0).fd, 2);
+  EXPECT_EQ(table_.TakeGreediest().sockets.at(0).fd, 2);
 }
 
 TEST_F(ConnectionTableTest, CutsASilentConnectionThatTalksAndNoneThatHasMadeACall) {
@@ -81,39 +93,89 @@ TEST_F(ConnectionTableTest, OneLookUsesUpNobodysPatience) {
   EXPECT_EQ(table_.TakeTalkers(talks, std::chrono::seconds(1)).size(), 1u);
 }
 
+class CostTest : public ConnectionTableTest {
+ protected:
+  // Those that are cut, by their numbers, after each of the connections has cost so much more.
+  std::set<int> Look(const std::map<int, std::chrono::nanoseconds>& costs, std::uint64_t bytes = 0,
+                     std::int64_t second = 0) {
+    const auto cost = [&](Socket socket) -> std::optional<ReadCost> {
+      const auto found = costs.find(socket.fd);
+      if (found == costs.end()) return std::nullopt;
+      ReadCost& all = costs_[socket.fd];
+      all.processor += found->second;
+      all.bytes += bytes;
+      return all;
+    };
+    std::set<int> cut;
+    for (const auto& [socket, peer] : table_.TakeCostly(cost, std::chrono::milliseconds(5), second)) {
+      cut.insert(socket.fd);
+    }
+    return cut;
+  }
+
+  const ConnectionLimits limits_ = Few();
+  const std::chrono::nanoseconds half_ = limits_.unpaid / 2;
+  std::map<int, ReadCost> costs_;
+};
+
+TEST_F(CostTest, CutsWhoCostsMoreThanComesOfIt) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set<int>());
+  table_.PulseOf("192.0.2.2:1")->heard += static_cast<std::uint64_t>(half_ / limits_.paid_by_heard) + 1;
+  EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set<int>()) << "paid by its two calls, and by messages";
+  EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set{1});
+  EXPECT_EQ(Look({{1, half_}}), std::set<int>()) << "once";
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 0)) << "the door's work";
+}
+
+// A chunk of a model on a slow processor, and window updates of a watcher.
+TEST_F(CostTest, BytesAndMessagesToItPay) {
+  AddSpeaking("192.0.2.1:1");
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  for (int look = 0; look < 20; ++look) {
+    EXPECT_EQ(Look({{1, 100 * limits_.paid_by_sent + 1'000 * limits_.paid_by_byte}}, 1'000), std::set<int>());
+    pulse->sent += 100;
+  }
+}
+
+TEST_F(CostTest, WhatIsNotSpentIsNotSavedUp) {
+  AddSpeaking("192.0.2.1:1");
+  table_.PulseOf("192.0.2.1:1")->heard += 1'000'000;
+  EXPECT_EQ(Look({{1, half_}}), std::set<int>());
+  EXPECT_EQ(Look({{1, 3 * half_}}), std::set{1});
+}
+
+TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {
+  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
+  Add("192.0.2.2:1");
+  const std::chrono::nanoseconds third = limits_.silent_cost / 3;
+  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}), std::set<int>());
+  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}, 0, 1), std::set<int>()) << "in another second";
+  EXPECT_EQ(Look({{1, third}, {3, third / 2}}, 0, 1), (std::set{1, 2, 3}));
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:9", 1));
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:9", 1));
+}
+
+// A fleet comes back.
+TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
+  const std::chrono::nanoseconds third = limits_.silent_cost / 3;
+  for (int i = 1; i <= 5; ++i) {
+    const std::string peer = "192.0.2.1:" + std::to_string(i);
+    Add(peer);
+    EXPECT_EQ(Look({{i, third}}), std::set<int>());
+    Begin(peer);
+  }
+}
+
 TEST_F(ConnectionTableTest, HearsCallsAndMessages) {
   Add("192.0.2.1:1");
-  EXPECT_EQ(table_.OpenConnections().front().heard, 0u);
+  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->heard, 0u);
   Begin("192.0.2.1:1");
-  ++table_.PulseOf("192.0.2.1:1")->heard;
-  EXPECT_EQ(table_.OpenConnections().front().heard, 2u);
+  CountedCall(table_, "ipv4:192.0.2.1:1", "").CountMessage();
+  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->heard, 3u);
   EXPECT_EQ(table_.PulseOf("192.0.2.9:1"), nullptr);
-}
-
-TEST_F(ConnectionTableTest, TakesWhoStallsOnce) {
-  Add("192.0.2.1:1");
-  AddSpeaking("192.0.2.2:1");
-  std::vector<std::uint64_t> all;
-  for (const ConnectionTable::Open& each : table_.OpenConnections()) all.push_back(each.number);
-  EXPECT_EQ(table_.TakeStalling({all[0] + all[1] + 1}).size(), 0u) << "neither";
-  EXPECT_EQ(table_.TakeStalling(all).size(), 2u);
-  EXPECT_EQ(table_.TakeStalling(all).size(), 0u);
-  EXPECT_TRUE(table_.OpenConnections().empty()) << "cut, and not closed yet";
-  EXPECT_EQ(Refused(ConnectionFault::kStall), 2u);
-}
-
-TEST_F(ConnectionTableTest, TakesTheOtherConnectionsOfWhoStallsUnlessTheyReportOrUpload) {
-  const auto peer = [](int port) { return "192.0.2.1:" + std::to_string(port); };
-  for (int port = 1; port <= 4; ++port) AddSpeaking(peer(port));
-  AddSpeaking("192.0.2.2:1");
-  Begin(peer(3));
-  table_.NoteReport(peer(3));
-  ++table_.PulseOf(peer(4))->uploads;
-  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
-  for (const ConnectionTable::Open& each : table_.OpenConnections()) first = std::min(first, each.number);
-  std::set<int> cut;
-  for (const Socket& each : table_.TakeStalling({first})) cut.insert(each.fd);
-  EXPECT_EQ(cut, (std::set{1, 2}));
 }
 
 // It waits for a task, for days.
@@ -155,92 +217,27 @@ TEST_F(ConnectionTableTest, AWatcherThatDoesNotAnswerMaySendOneMessageMoreAndNot
   received += ConnectionLimits().late_answers + ConnectionLimits().unheard_bytes;
   EXPECT_TRUE(look().empty());
   ++received;
-  EXPECT_TRUE(look().empty()) << "its call may not have begun";
   EXPECT_EQ(look().size(), 1u) << "a header behind the slots";
 }
 
-TEST_F(ConnectionTableTest, GrantsAPingAtRegularLooksAlone) {
-  ConnectionTable table({.unheard_bytes = 100, .unheard_bytes_per_look = 10});
-  table.Add("192.0.2.1:1", {1, 0}, 0);
-  table.BeginCall("192.0.2.1:1", "", 0);
-  std::uint64_t received = 1'000;
-  const auto look = [&](bool between) {
-    return table.TakeUnheard([&](Socket) { return received; }, between);
-  };
-  EXPECT_TRUE(look(false).empty());
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(look(true).empty());
-  received += 110;
-  EXPECT_TRUE(look(false).empty());
-  EXPECT_TRUE(look(true).empty());
-  ++received;
-  EXPECT_TRUE(look(true).empty());
-  EXPECT_EQ(look(true).size(), 1u);
-}
-
-// A step of secure aggregation.
-TEST_F(ConnectionTableTest, LeavesALargeRequestTimeToCome) {
-  AddSpeaking("192.0.2.1:1");
-  const ConnectionLimits limits;
-  std::uint64_t received = 1'000;
-  const auto look = [&] { return table_.TakeUnheard([&](Socket) { return received; }); };
-  EXPECT_TRUE(look().empty());
-  std::optional<CountedCall> call(std::in_place, table_, "ipv4:192.0.2.1:1", "");
-  call->CountAsLargeRequest();
-  received += limits.unheard_bytes + limits.unheard_bytes_of_request;
-  EXPECT_TRUE(look().empty());
-  call->CountMessage();
-  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->requests, 0u);
-  EXPECT_TRUE(look().empty());
-  received += limits.unheard_bytes;
-  EXPECT_TRUE(look().empty());
-  call->CountAsLargeRequest();
-  call.reset();
-  EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->requests, 0u);
-  ++received;
-  EXPECT_TRUE(look().empty());
-  EXPECT_EQ(look().size(), 1u);
-}
-
-// gRPC reads on while the thread that begins calls waits for a processor.
-TEST_F(ConnectionTableTest, LeavesALargeRequestWhoseCallHasNotBegun) {
-  AddSpeaking("192.0.2.1:1");
-  std::uint64_t received = 1'000;
-  const auto look = [&] { return table_.TakeUnheard([&](Socket) { return received; }, true); };
-  EXPECT_TRUE(look().empty());
-  received += 500 << 10;
-  EXPECT_TRUE(look().empty());
-  CountedCall call(table_, "ipv4:192.0.2.1:1", "");
-  call.CountAsLargeRequest();
-  EXPECT_TRUE(look().empty());
-  received += 1'300 << 10;
-  EXPECT_EQ(look().size(), 1u) << "more than any request, at once";
-}
-
 // A header that grows slowly.
-TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanAMessageSinceItWasHeard) {
+TEST_F(ConnectionTableTest, CutsWhoHasSentMoreThanMessagesSinceItWasHeard) {
   AddSpeaking("192.0.2.1:1");
   AddSpeaking("192.0.2.2:1");
   const auto pulse = table_.PulseOf("192.0.2.2:1");
   const auto look = [&](std::uint64_t received) {
     return table_.TakeUnheard([received](Socket) { return received; });
   };
-  const ConnectionLimits limits;
+  const std::uint64_t most = ConnectionLimits().unheard_bytes;
   EXPECT_TRUE(look(1'000).empty()) << "what their calls took";
-  ++pulse->uploads;
-  EXPECT_TRUE(look(1'000 + limits.unheard_bytes).empty());
-  EXPECT_TRUE(look(1'001 + limits.unheard_bytes).empty());
-  const std::vector<Socket> cut = look(1'001 + limits.unheard_bytes);
+  EXPECT_TRUE(look(1'000 + most).empty());
+  ++pulse->heard;
+  const std::vector<Socket> cut = look(1'001 + most);
   ASSERT_EQ(cut.size(), 1u);
   EXPECT_EQ(cut.front().fd, 1);
   EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
-  std::uint64_t received = 1'000 + limits.unheard_bytes + limits.unheard_bytes_of_upload;
-  EXPECT_TRUE(look(received).empty()) << "half of its message may be on the way";
-  ++pulse->heard;
-  EXPECT_TRUE(look(received += limits.unheard_bytes_of_upload).empty()) << "the next one";
-  --pulse->uploads;
-  EXPECT_TRUE(look(received += limits.unheard_bytes).empty());
-  EXPECT_TRUE(look(received + 1).empty());
-  EXPECT_EQ(look(received + 1).size(), 1u);
+  EXPECT_TRUE(look(1'001 + 2 * most).empty());
+  EXPECT_EQ(look(1'002 + 2 * most).size(), 1u);
 }
 
 }  // namespace

@@ -138,6 +138,11 @@ TEST_F(ConnectionTableTest, CutsAllConnectionsOfANameWhoseCallsAreRefusedInALoop
   for (const Socket& each : table_.NoteRefusedCall("thief", 6)) cut.insert(each.fd);
   EXPECT_EQ(cut, (std::set{1, 2}));
   EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty()) << "once";
+  Add("192.0.2.1:4");
+  Begin("192.0.2.1:4", "thief");
+  EXPECT_TRUE(table_.NoteRefusedCall("thief", 6).empty())
+      << "not for each call are all connections looked at";
+  EXPECT_EQ(table_.NoteRefusedCall("thief", 6).size(), 1u) << "the limit of 3 exceeded once more";
 }
 
 TEST_F(ConnectionTableTest, KeepsOutWhoHasClosedTheConnectionThatItFloodedBy) {

@@ -21,11 +21,6 @@ std::optional<ConnectionFault> ConnectionTable::Refuses(const std::string& peer)
   return std::nullopt;
 }
 
-void ConnectionTable::Count(ConnectionFault fault) {
-  const runtime::MutexLock lock(mutex_);
-  ++refused_[static_cast<std::size_t>(fault)];
-}
-
 std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socket, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   // The kernel gave the address out again: the earlier connection is closed.
@@ -158,6 +153,8 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Connection& own = found->second;
   if (own.silent) {
     own.silent = false;
+    if (const auto spent = silent_costs_.find(AddressOf(peer)); spent != silent_costs_.end())
+      spent->second -= own.cost.processor;
     --addresses_.find(AddressOf(peer))->second.silent;
     --silent_;
   }
@@ -189,7 +186,7 @@ std::vector<Socket> ConnectionTable::TakeCrowd(const std::string& peer,
     const Peers::value_type* const whose = found->second.whose;
     if (whose->second.calls <= limits_.calls_of_peer()) return {};
     for (const auto& [other, each] : connections_) {
-      if (each.whose == whose && !each.cut && !Works(each)) suspects.emplace_back(other, each.socket);
+      if (each.whose == whose && !each.cut && each.reports == 0) suspects.emplace_back(other, each.socket);
     }
   }
   std::erase_if(suspects, [&](const auto& each) { return unread(each.second) < kCrowd; });
@@ -209,49 +206,64 @@ std::shared_ptr<ConnectionPulse> ConnectionTable::PulseOf(const std::string& pee
   return found == connections_.end() ? nullptr : found->second.pulse;
 }
 
-std::vector<ConnectionTable::Open> ConnectionTable::OpenConnections() const {
+std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost& cost,
+                                                 std::chrono::nanoseconds past) const {
+  const ReadCost before = std::exchange(own.cost, cost);
+  const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
+  const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
+  const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  const std::chrono::nanoseconds paid =
+      times(heard - std::exchange(own.paid_heard, heard)) * limits_.paid_by_heard +
+      times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
+      times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
+  const std::chrono::nanoseconds spent = cost.processor - before.processor;
+  own.unpaid = std::max(own.unpaid + spent - paid, std::chrono::nanoseconds(0));
+  return spent;
+}
+
+std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
+    const std::function<std::optional<ReadCost>(Socket)>& cost, std::chrono::nanoseconds past,
+    std::int64_t second) {
+  std::vector<Costly> costly;
+  const auto take = [&costly](const std::string& peer, const std::optional<Socket>& socket) {
+    if (socket) costly.push_back({*socket, peer});
+  };
   const runtime::MutexLock lock(mutex_);
-  std::vector<Open> open;
-  open.reserve(connections_.size());
-  for (const auto& [peer, each] : connections_) {
-    if (each.cut) continue;
-    const std::uint64_t heard = each.pulse->heard.load(std::memory_order_relaxed);
-    const bool uploads = each.pulse->uploads.load(std::memory_order_relaxed) > 0;
-    open.push_back({each.number, each.socket, heard, each.reports > 0, uploads});
+  if (std::exchange(silent_costs_second_, second) != second) silent_costs_.clear();
+  std::unordered_set<std::string> addresses;  // that have cost too much
+  for (auto& [peer, each] : connections_) {
+    const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
+    if (!now) continue;
+    const std::chrono::nanoseconds spent = Charge(each, *now, past);
+    if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
+    if (!each.silent || spent.count() == 0) continue;
+    std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
+    if ((of_address += spent) > limits_.silent_cost) addresses.insert(AddressOf(peer));
   }
-  return open;
-}
-
-bool ConnectionTable::Works(const Connection& connection) {
-  return connection.reports > 0 || connection.pulse->uploads.load(std::memory_order_relaxed) > 0;
-}
-
-std::vector<Socket> ConnectionTable::TakeStalling(const std::vector<std::uint64_t>& numbers) {
-  const Numbers stalling(numbers.begin(), numbers.end());
-  const runtime::MutexLock lock(mutex_);
-  std::unordered_set<const Peers::value_type*> whose;
-  for (const auto& [peer, each] : connections_) {
-    if (each.whose != nullptr && stalling.contains(each.number)) whose.insert(each.whose);
+  if (addresses.empty()) return costly;
+  for (const std::string& address : addresses) {
+    silent_costs_.erase(address);
+    quarantine_.KeepOut(address, second);
   }
-  return CutAll(ConnectionFault::kStall, [&](const Connection& each) {
-    return stalling.contains(each.number) || (!Works(each) && whose.contains(each.whose));
-  });
+  for (auto& [peer, each] : connections_) {
+    if (each.silent && addresses.contains(AddressOf(peer))) take(peer, Cut(&each, ConnectionFault::kStall));
+  }
+  return costly;
 }
 
-void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received, bool between) const {
+void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
   const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   const std::uint64_t more = (sent - std::exchange(own.seen_sent, sent)) * limits_.unheard_bytes_per_sent;
   const std::uint64_t came = received - std::min(std::exchange(own.seen_received, received), received);
-  const std::uint64_t due = own.answers_due + (between ? 0 : limits_.unheard_bytes_per_look) + more;
+  const std::uint64_t due = own.answers_due + limits_.unheard_bytes_per_look + more;
   const std::uint64_t answers = std::min(came, due);
   own.answers_due = std::min(due - answers, limits_.late_answers);
   own.heard_received =
       std::exchange(own.seen_heard, heard) != heard ? received : own.heard_received + answers;
 }
 
-std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received,
-                                                 bool between) {
+std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received) {
   std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
   for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
   std::vector<Socket> cut;
@@ -259,12 +271,8 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
   for (auto& [peer, each] : connections_) {
     const auto found = now.find(each.number);
     if (found == now.end()) continue;
-    const std::uint64_t in_all = found->second;
-    NoteHeard(each, in_all, between);
-    const std::uint64_t allowed = each.heard_received + UnheardBytes(limits_, *each.pulse);
-    // A large request may come before its call has begun on another thread: that takes less than a look.
-    const bool before = std::exchange(each.suspect, in_all > allowed);
-    if (in_all <= (before ? allowed : allowed + limits_.unheard_bytes_of_request)) continue;
+    NoteHeard(each, found->second);
+    if (found->second <= each.heard_received + limits_.unheard_bytes) continue;
     if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
   }
   return cut;
@@ -299,9 +307,9 @@ std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer
   const auto found = connections_.find(peer);
   if (found == connections_.end() || found->second.whose == nullptr) return {};
   Peers::value_type& whose = *found->second.whose;
-  if (!whose.second.fruitless_reports.Exceeds(limits_.fruitless_reports, second)) return {};
-  // The ingest threads wait for the lock: all connections are looked at once a second.
-  if (std::exchange(whose.second.fruitless_cut_second, second) != second) {
+  RateLimit& rate = whose.second.fruitless_reports;
+  if (!rate.Exceeds(limits_.fruitless_reports, second)) return {};
+  if (rate.IsTurn(limits_.fruitless_reports)) {
     return CutAll(ConnectionFault::kCallRate,
                   [&](const Connection& each) { return each.whose == &whose && each.reports == 0; });
   }
@@ -325,8 +333,10 @@ std::vector<Socket> ConnectionTable::CutOfName(const std::string& name, RateLimi
   const runtime::MutexLock lock(mutex_);
   const auto found = peers_.find(name);
   if (found == peers_.end() || !(found->second.*rate).Exceeds(limit, second)) return {};
-  return CutAll(ConnectionFault::kCallRate,
-                [&](const Connection& each) { return each.whose == &*found && (working || !Works(each)); });
+  if (!(found->second.*rate).IsTurn(limit)) return {};
+  return CutAll(ConnectionFault::kCallRate, [&](const Connection& each) {
+    return each.whose == &*found && (working || each.reports == 0);
+  });
 }
 
 std::vector<Socket> ConnectionTable::CutAll(ConnectionFault fault, const Chosen& chosen) {
@@ -360,26 +370,26 @@ void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& recei
   }
 }
 
-std::vector<Socket> ConnectionTable::TakeGreediest() {
+ConnectionTable::Greediest ConnectionTable::TakeGreediest() {
   const runtime::MutexLock lock(mutex_);
-  const auto reports = [](const auto& each) { return each.second.reports > 0; };
-  const auto open = [](const auto& each) { return !each.second.cut; };
-  const bool all_report =
-      std::ranges::none_of(connections_, [&](const auto& each) { return open(each) && !reports(each); });
+  Greediest greediest;
+  greediest.report = std::ranges::all_of(
+      connections_, [](const auto& each) { return !each.second.cut && each.second.reports > 0; });
+  const auto chosen = [&greediest](const auto& each) {
+    return !each.second.cut && (each.second.reports > 0) == greediest.report;
+  };
   std::unordered_map<std::string, std::uint64_t> sent;  // by address
-  const auto chosen = [&](const auto& each) { return open(each) && reports(each) == all_report; };
   for (const auto& each : connections_) {
     if (chosen(each)) sent[AddressOf(each.first)] += each.second.sent;
   }
-  if (sent.empty()) return {};
-  const std::string most =
-      std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; })->first;
-  std::vector<Socket> cut;
+  if (sent.empty()) return greediest;
+  const auto most = std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; });
+  if (greediest.report && most->second <= kGreedy) return greediest;
   for (auto& each : connections_) {
-    if (chosen(each) && AddressOf(each.first) == most)
-      cut.push_back(*Cut(&each.second, ConnectionFault::kMemory));
+    if (chosen(each) && AddressOf(each.first) == most->first)
+      greediest.sockets.push_back(*Cut(&each.second, ConnectionFault::kMemory));
   }
-  return cut;
+  return greediest;
 }
 
 void ConnectionTable::KeepOut(const std::string& peer, std::int64_t second) {

@@ -1,6 +1,7 @@
 // The connections of the gRPC port: how many there are, from which address, and with how many calls.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "aggregator/server/quarantine.h"
+#include "aggregator/server/read_cost.h"
 #include "aggregator/server/socket.h"
 #include "core/runtime/mutex.h"
 
@@ -62,6 +64,13 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
+// Builds with sanitizers compute so much slower.
+#ifdef TRIBUTARY_SANITIZED
+inline constexpr int kSlowBuild = 20;
+#else
+inline constexpr int kSlowBuild = 1;
+#endif
+
 struct ConnectionLimits {
   std::size_t connections = 1024;
   std::size_t of_address = 512;
@@ -69,7 +78,7 @@ struct ConnectionLimits {
   // it is. Beyond any of these four limits the oldest silent one makes room, so that an honest peer always
   // gets in; only connections that have made calls are never cut for a newcomer.
   std::size_t silent = 512;
-  std::size_t silent_of_address = 128;
+  std::size_t silent_of_address = 384;
   // Silent connections of one address that made room in one second. The threads that fuse also take in
   // connections, so a flood of half handshakes costs the panels time. A crowd of honest boards behind one
   // address comes back a second later at the earliest.
@@ -108,12 +117,8 @@ struct ConnectionLimits {
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
   // and what waits in between, 13 kB each, is not counted.
   std::size_t report_resets = 128;
-  // Bytes that a connection may send before something is heard of it. And for each of its calls whose one
-  // request may be large and has not come: the steps of secure aggregation have half a megabyte. And for each
-  // of its uploads, a message that is too large and refused.
-  std::uint64_t unheard_bytes = 64 << 10;
-  std::uint64_t unheard_bytes_of_request = 576 << 10;
-  std::uint64_t unheard_bytes_of_upload = std::uint64_t{2112} << 10;
+  // Bytes that a connection may send before something is heard of it: several large messages at a time.
+  std::uint64_t unheard_bytes = 4 << 20;
   // As many more at each look, four times a second: a connection that waits sends a ping of 39 bytes every
   // other second.
   std::uint64_t unheard_bytes_per_look = 16;
@@ -122,24 +127,26 @@ struct ConnectionLimits {
   std::uint64_t unheard_bytes_per_sent = 72;
   // No more of these answers are still expected: not all that a watcher could have answered in a week.
   std::uint64_t late_answers = 640 << 10;
+  // What the threads that fuse may spend on a connection's bytes beyond what its calls and messages, messages
+  // to it, its bytes and the time pay for. Twenty times what these take on a server's processor: a slow one
+  // must not take honest peers for attackers.
+  std::chrono::nanoseconds unpaid = kSlowBuild * std::chrono::milliseconds(40);
+  std::chrono::nanoseconds paid_by_heard = std::chrono::microseconds(250);
+  std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
+  std::chrono::nanoseconds paid_by_byte{20};
+  int paid_by_time = 5'000;  // a part of the time that passes
+  // What they may spend in one second on connections of one address that have not made a call. Once they make
+  // one, it is forgotten: handshakes of a fleet take as long.
+  std::chrono::nanoseconds silent_cost = kSlowBuild * std::chrono::milliseconds(100);
   // For the address of a connection that was cut for what it did.
   Quarantine::Limits quarantine = {};
 };
 
 // What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
-  std::atomic<std::uint64_t> heard = 0;   // calls and messages
-  std::atomic<std::uint64_t> sent = 0;    // messages to a watcher
-  std::atomic<std::size_t> uploads = 0;   // open calls that may send large messages
-  std::atomic<std::size_t> requests = 0;  // open calls whose one request may be large and has not come
+  std::atomic<std::uint64_t> heard = 0;  // calls and messages
+  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher
 };
-
-// What a connection may send before something is heard of it.
-inline std::uint64_t UnheardBytes(const ConnectionLimits& limits, const ConnectionPulse& pulse) {
-  return limits.unheard_bytes +
-         pulse.requests.load(std::memory_order_relaxed) * limits.unheard_bytes_of_request +
-         pulse.uploads.load(std::memory_order_relaxed) * limits.unheard_bytes_of_upload;
-}
 
 // Counts what happens within one second of any clock.
 class RateLimit {
@@ -150,6 +157,9 @@ class RateLimit {
     second_ = second;
     return ++count_ > limit;
   }
+  // Of those beyond the limit: whether the last one was the first, or as many again as the limit after the
+  // last such. What looks at all connections then costs each little.
+  bool IsTurn(std::size_t limit) const { return (count_ - 1) % std::max<std::size_t>(limit, 1) == 0; }
 
  private:
   std::int64_t second_ = 0;
@@ -183,10 +193,10 @@ class ConnectionTable {
   std::optional<Socket> BeginCall(const std::string& peer, std::string_view name, std::int64_t second);
   // After BeginCall has cut a connection of this peer's: its others with at least kCrowd bytes that gRPC has
   // not read, if the peer has more calls than its share. A flood comes by many connections, and gRPC makes
-  // calls of all that it has read before they count. Not those that report or upload.
+  // calls of all that it has read before they count. Not those that report.
   std::vector<Socket> TakeCrowd(const std::string& peer, const std::function<std::uint64_t(Socket)>& unread);
   static constexpr std::uint64_t kCrowd = 512;
-  // To count its messages and uploads by; BeginCall counts the calls itself. Null: a unix socket, or closed
+  // To count its messages by; BeginCall counts the calls itself. Null: a unix socket, or closed
   // already.
   std::shared_ptr<ConnectionPulse> PulseOf(const std::string& peer) const;
   // The call is a Report stream that was admitted: fusion depends on its connection.
@@ -198,8 +208,7 @@ class ConnectionTable {
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
   // A Report stream of this connection ended without a hello, in that second of any clock: those of its
-  // peer's connections that report nothing, if there are too many such streams. A stream
-  // without a hello counts as an upload, so these are not spared.
+  // peer's connections that report nothing, if there are too many such streams.
   std::vector<Socket> NoteFruitlessReport(const std::string& peer, std::int64_t second);
   // A stream of reflection, in that second of any clock: the connection to cut if its peer opens too many.
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second) {
@@ -211,7 +220,7 @@ class ConnectionTable {
     return CountOfPeer(peer, &Peer::malformed, limits_.malformed, ConnectionFault::kMalformed, second);
   }
   // The headers of a call of that name have come and it is admitted, in that second of any clock: the name's
-  // connections that neither report nor upload, if there are too many such calls. BeginCall comes later, on
+  // connections that report nothing, if there are too many such calls. BeginCall comes later, on
   // another thread: by then gRPC has read on.
   std::vector<Socket> NoteAdmittedCall(const std::string& name, std::int64_t second) {
     return CutOfName(name, &Peer::admitted, limits_.call_burst, second, false);
@@ -228,28 +237,36 @@ class ConnectionTable {
   // Notes what each connection has sent since the last time; `received`: in all.
   void NoteSent(const std::function<std::uint64_t(Socket)>& received);
   // When memory has run out: the connections of the address that sent most between the last two calls of
-  // NoteSent. Those that report come last, so that what is fused goes on. Nobody knows what gRPC keeps for a
-  // connection; who sends nothing makes nothing grow.
-  std::vector<Socket> TakeGreediest();
-
-  struct Open {
-    std::uint64_t number = 0;  // of no other connection
-    Socket socket;
-    std::uint64_t heard = 0;
-    bool reports = false;  // fusion depends on it
-    bool uploads = false;
+  // NoteSent. Nobody knows what gRPC keeps for a connection; who sends nothing makes nothing grow. Those that
+  // report come last, so that what is fused goes on: when all that were cut before have gone, and only if
+  // they have sent more than kGreedy.
+  struct Greediest {
+    std::vector<Socket> sockets;
+    bool report = false;
   };
-  std::vector<Open> OpenConnections() const;
-  // Those with these numbers, to cut, and the others of their peers that neither report nor upload: a flood
-  // comes by many connections, and what each has sent takes gRPC milliseconds.
-  std::vector<Socket> TakeStalling(const std::vector<std::uint64_t>& numbers);
-  // Call four times a second, and with `between` at any time; `received`: bytes in all. Those to cut, for
-  // they have sent more than one message since something was last heard of them, without what answers the
-  // messages sent to them: nothing else ends a header that grows slowly.
-  std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received, bool between = false);
+  Greediest TakeGreediest();
+  static constexpr std::uint64_t kGreedy = 256 << 10;
+
+  // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
+  // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
+  // than is paid for, or, with all connections of their address that have not made a call, too much in this
+  // second. Such an address is kept out also if it has closed them.
+  struct Costly {
+    Socket socket;
+    std::string peer;
+  };
+  std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
+                                 std::chrono::nanoseconds past, std::int64_t second);
+  // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than
+  // unheard_bytes since something was last heard of them, without what answers the messages sent to them:
+  // nothing else ends a header that grows slowly.
+  std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.
-  void Count(ConnectionFault fault);
+  void Count(ConnectionFault fault) {
+    const runtime::MutexLock lock(mutex_);
+    ++refused_[static_cast<std::size_t>(fault)];
+  }
 
   struct Figures {
     std::size_t connections = 0;
@@ -269,7 +286,6 @@ class ConnectionTable {
     RateLimit reflections = {};
     RateLimit malformed = {};
     RateLimit fruitless_reports = {};
-    std::int64_t fruitless_cut_second = -1;
   };
   using Peers = std::unordered_map<std::string, Peer>;  // by name or address
   struct Connection {
@@ -282,8 +298,12 @@ class ConnectionTable {
     std::size_t reports = 0;             // of these
     Peers::value_type* whose = nullptr;  // null before its first call
     std::shared_ptr<ConnectionPulse> pulse = std::make_shared<ConnectionPulse>();
+    // When TakeCostly looked last:
+    ReadCost cost = {};
+    std::uint64_t paid_heard = 0;
+    std::uint64_t paid_sent = 0;
+    std::chrono::nanoseconds unpaid{0};
     // When TakeUnheard looked last:
-    bool suspect = false;  // it had sent more than it may
     std::uint64_t seen_heard = 0;
     std::uint64_t seen_sent = 0;
     std::uint64_t seen_received = 0;
@@ -309,10 +329,11 @@ class ConnectionTable {
   Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
 
   void Forget(Connections::iterator found) REQUIRES(mutex_);
-  // It reports or uploads.
-  static bool Works(const Connection& connection);
+  // What it has cost since the last look.
+  std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
+      REQUIRES(mutex_);
   // `received`: bytes in all.
-  void NoteHeard(Connection& own, std::uint64_t received, bool between) const REQUIRES(mutex_);
+  void NoteHeard(Connection& own, std::uint64_t received) const REQUIRES(mutex_);
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
@@ -324,7 +345,7 @@ class ConnectionTable {
   std::optional<Socket> CountOfPeer(const std::string& peer, RateLimit Peer::*rate, std::size_t limit,
                                     ConnectionFault fault, std::int64_t second);
   // Counts one against a limit of that name; its connections if that was one too many. `working`: also those
-  // that report or upload.
+  // that report.
   std::vector<Socket> CutOfName(const std::string& name, RateLimit Peer::*rate, std::size_t limit,
                                 std::int64_t second, bool working);
   // Nothing if the connection is null or has been cut before.
@@ -336,6 +357,9 @@ class ConnectionTable {
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
   Peers peers_ GUARDED_BY(mutex_);
   Quarantine quarantine_ GUARDED_BY(mutex_);
+  // By address, in this second, of connections that have not made a call.
+  std::unordered_map<std::string, std::chrono::nanoseconds> silent_costs_ GUARDED_BY(mutex_);
+  std::int64_t silent_costs_second_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;

@@ -26,7 +26,8 @@ class ConnectionTableTest : public ::testing::Test {
             .call_burst = 60,
             .call_rate_of_address = 200,
             .refused_calls = 3,
-            .unheard_bytes_per_look = 0};
+            .unheard_bytes_per_look = 0,
+            .silent_cost = ConnectionLimits().unpaid * 3 / 4};
   }
   // The silent connection that made room, by its number; -1: none.
   int Add(const std::string& peer, std::int64_t second = 0) {

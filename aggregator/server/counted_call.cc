@@ -17,22 +17,7 @@ CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, 
     FrontDoor::CutAndQuarantine(connections_, each);
 }
 
-CountedCall::~CountedCall() {
-  EndLargeRequest();
-  if (uploads_) --pulse_->uploads;
-  connections_.EndCall(peer_, reports_);
-}
-
-void CountedCall::CountAsLargeRequest() {
-  if (pulse_ == nullptr || large_request_.exchange(true, std::memory_order_relaxed)) return;
-  ++pulse_->requests;
-}
-
-void CountedCall::CountAsUpload() {
-  if (pulse_ == nullptr || uploads_) return;
-  uploads_ = true;
-  ++pulse_->uploads;
-}
+CountedCall::~CountedCall() { connections_.EndCall(peer_, reports_); }
 
 void CountedCall::CountAsReport() {
   connections_.NoteReport(peer_);

@@ -1,7 +1,6 @@
 // A call that counts for its connection and its peer.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,9 +28,7 @@ class CountedCall {
   void CountAsReflection();
   // A message of it has come. Any thread.
   void CountMessage() {
-    if (pulse_ == nullptr) return;
-    pulse_->heard.fetch_add(1, std::memory_order_relaxed);
-    EndLargeRequest();
+    if (pulse_ != nullptr) pulse_->heard.fetch_add(1, std::memory_order_relaxed);
   }
   // A message goes to its watcher, who answers by itself. Any thread.
   void CountSent() {
@@ -39,10 +36,6 @@ class CountedCall {
   }
   // Its request is too large, or has fields that no node sends.
   void CountAsMalformed();
-  // Its one request may be large.
-  void CountAsLargeRequest();
-  // It may send large messages, as long as it is open.
-  void CountAsUpload();
   // It is a Report stream that was admitted.
   void CountAsReport();
   // It is a Report stream that ends without a hello.
@@ -53,16 +46,9 @@ class CountedCall {
   const std::string& peer() const { return peer_; }
 
  private:
-  // It has come, or will not.
-  void EndLargeRequest() {
-    if (large_request_.exchange(false, std::memory_order_relaxed)) --pulse_->requests;
-  }
-
   ConnectionTable& connections_;
   const std::string peer_;
   const std::shared_ptr<ConnectionPulse> pulse_;
-  std::atomic<bool> large_request_ = false;
-  bool uploads_ = false;
   bool reports_ = false;
 };
 

@@ -39,8 +39,6 @@ constexpr int kBusyShare = 4;
 // The patience with a connection of which no call comes is spent by the time that a thread that fuses uses of
 // a processor, and by a part of the time that passes.
 constexpr int kCalmShare = 5;
-// A thread that uses less of a processor waits for something.
-constexpr int kHeldShare = 8;
 // A flood from an address that stays out is not turned away as fast as it comes: after those who are there,
 // so many at most, all who come wait for some milliseconds, and the panels have the processor. A full backlog
 // of 4,096 then takes a second or two.
@@ -69,22 +67,6 @@ std::int64_t ProcessorNs() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
-}
-
-// The connections that may stall those that report: they have sent more than a handshake. Uploads are not
-// among them: a slow processor needs as long for an honest one.
-std::vector<StallWatch::Sample> SamplesOf(const ConnectionTable& connections) {
-  const std::vector<ConnectionTable::Open> all = connections.OpenConnections();
-  std::vector<StallWatch::Sample> samples;
-  if (std::ranges::none_of(all, &ConnectionTable::Open::reports)) return samples;
-  for (const ConnectionTable::Open& each : all) {
-    if (each.reports || each.uploads || !IsOpen(each.socket)) continue;
-    const std::uint64_t waiting = Unread(each.socket);
-    const std::uint64_t received = std::max(Received(each.socket), waiting);
-    if (received < kMostBeforeACall) continue;
-    samples.push_back({.connection = each.number, .read = received - waiting, .heard = each.heard});
-  }
-  return samples;
 }
 
 ConnectionLimits Affordable(ConnectionLimits limits) {
@@ -126,9 +108,9 @@ absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& 
 
 FrontDoor::~FrontDoor() { Close(); }
 
-void FrontDoor::Open(HandOver hand_over, Progress progress) {
+void FrontDoor::Open(HandOver hand_over, Used used) {
   hand_over_ = std::move(hand_over);
-  progress_ = std::move(progress);
+  used_ = std::move(used);
   thread_ = std::jthread([this](std::stop_token stop) {
     runtime::EnterThread("accept", runtime::ThreadRank::kFusion);
     Run(std::move(stop));
@@ -162,7 +144,7 @@ void FrontDoor::Run(std::stop_token stop) {
     const std::int64_t now_ns = clock_.SteadyNs();
     if (now_ns - unheard_looked_ns_ >= kUnheardLookNs) {
       unheard_looked_ns_ = now_ns;
-      CutUnheard(false);
+      CutUnheard();
     }
     if (now_ns - floods_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutFloods(now_ns);
     if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) WatchMemory(now_ns);
@@ -194,18 +176,13 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
   const nanoseconds past(now_ns - std::exchange(floods_looked_ns_, now_ns));
   const std::int64_t process_ns = ProcessorNs();
   busy_ = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
-  const std::vector<ThreadProgress> before = std::exchange(progress_now_, progress_());
+  const std::vector<std::int64_t> before = std::exchange(used_ns_, used_());
   nanoseconds used{0};
-  std::optional<nanoseconds> held;  // by a thread that has been in gRPC ever since
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const ThreadProgress& now = progress_now_[i];
-    const nanoseconds own(now.used_ns - before[i].used_ns);
-    used = std::max(used, own);
-    if (before[i].events == now.events && now.in_grpc()) held = std::max(held.value_or(own), own);
-  }
+  for (std::size_t i = 0; i < before.size(); ++i) used = std::max(used, nanoseconds(used_ns_[i] - before[i]));
   CutSilentTalkers(std::max(used, past / kCalmShare));
-  if (!held) return stalls_.Forget();
-  if (*held >= past / kHeldShare) CutStalling(*held);  // else it waits
+  for (const auto& [socket, peer] : connections_.TakeCostly(ReadCostOf, past, Second())) {
+    CutAndQuarantine(connections_, socket, peer);
+  }
 }
 
 void FrontDoor::CutSilentTalkers(nanoseconds spent) {
@@ -214,16 +191,8 @@ void FrontDoor::CutSilentTalkers(nanoseconds spent) {
   }
 }
 
-void FrontDoor::CutStalling(nanoseconds held) {
-  for (const Socket& each : connections_.TakeStalling(stalls_.Look(SamplesOf(connections_), held))) {
-    CutAndQuarantine(connections_, each);
-  }
-  CutUnheard(true);
-}
-
-void FrontDoor::CutUnheard(bool between) {
-  for (const Socket& each : connections_.TakeUnheard(Unexplained, between))
-    CutAndQuarantine(connections_, each);
+void FrontDoor::CutUnheard() {
+  for (const Socket& each : connections_.TakeUnheard(Unexplained)) CutAndQuarantine(connections_, each);
 }
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {
@@ -233,9 +202,16 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
   connections_.NoteSent(Received);
   // What was cut needs its time to go: nobody else pays for it meanwhile.
   if (memory_state_ != MemoryState::kOut) return;
-  const std::vector<Socket> greediest = connections_.TakeGreediest();
-  for (const Socket& each : greediest) CutAndQuarantine(connections_, each);
-  if (const auto more = lines_.Admit(now_ns)) {
+  const auto [greediest, report] = connections_.TakeGreediest();
+  for (const Socket& each : greediest) {
+    if (report) {
+      Cut(each);  // it may come back at once
+    } else {
+      CutAndQuarantine(connections_, each);
+    }
+  }
+  if (greediest.empty()) return;
+  if (const auto more = memory_lines_.Admit(now_ns)) {
     runtime::LogError("memory has nearly run out: {} cut{}", runtime::Counted(greediest.size(), "connection"),
                       *more);
   }
@@ -275,7 +251,8 @@ bool FrontDoor::AcceptOne(int listener) {
 
 void FrontDoor::Take(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
-  if (peer.empty()) return;  // gone already
+  // A node gives up after two seconds and connects anew: after a pause most of those that wait have gone.
+  if (peer.empty() || PeerHasClosed(connection.get())) return;
   if (connections_.IsQuarantined(peer, Second())) {
     ++turned_away_;
     return SayRefused(ConnectionFault::kQuarantined, peer);
@@ -288,6 +265,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   }
   if (fault) return SayRefused(*fault, peer);
   const Socket socket{connection.get(), InodeOf(connection.get())};
+  BeginReads(socket);
   const std::optional<Socket> cut = connections_.Add(peer, socket, Second());
   if (wire::AddressOf(peer) == wire::kUnixAddress) {
     hand_over_(connection.Release());

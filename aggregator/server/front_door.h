@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/memory_watch.h"
-#include "aggregator/server/stall_watch.h"
 #include "aggregator/server/waiting_room.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
@@ -28,8 +27,8 @@ namespace tributary::server {
 //
 // It also looks at the process's memory, fifty times a second. When that has run out, no connection comes in
 // and those that made it grow are cut, whatever it was that gRPC kept for them. While the process is busy, it
-// looks two hundred times a second for connections that keep a thread that fuses (StallWatch) and for those
-// of which no call comes.
+// looks two hundred times a second for connections that keep a thread that fuses (ReadCost) and for those of
+// which no call comes.
 class FrontDoor {
  public:
   // Takes over the descriptor of a connection.
@@ -43,11 +42,11 @@ class FrontDoor {
                                                            const runtime::Clock& clock);
   ~FrontDoor();
 
-  // How far the threads that fuse are.
-  using Progress = std::function<std::vector<ThreadProgress>()>;
+  // The processor's time that each thread that fuses has used, ns.
+  using Used = std::function<std::vector<std::int64_t>()>;
 
-  // Accepts from now on. `progress` is asked until Close.
-  void Open(HandOver hand_over, Progress progress);
+  // Accepts from now on. `used` is asked until Close.
+  void Open(HandOver hand_over, Used used);
   // Closes the listening sockets. Connections stay.
   void Close();
 
@@ -79,11 +78,7 @@ class FrontDoor {
   void CutFloods(std::int64_t now_ns);
   // `spent`: of the patience with them.
   void CutSilentTalkers(std::chrono::nanoseconds spent);
-  // `held`: the most of the processor's time that a thread that fuses has used since the last look, without
-  // an event.
-  void CutStalling(std::chrono::nanoseconds held);
-  // `between`: two regular looks.
-  void CutUnheard(bool between);
+  void CutUnheard();
   void WatchMemory(std::int64_t now_ns);
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
@@ -102,18 +97,18 @@ class FrontDoor {
   std::int64_t memory_looked_ns_ = 0;
   MemoryState memory_state_ = MemoryState::kPlenty;
   std::int64_t unheard_looked_ns_ = 0;
-  StallWatch stalls_;
   std::int64_t floods_looked_ns_ = 0;
   // The processor's time that the process and the threads that fuse had used at that look:
   std::int64_t process_ns_ = 0;
-  std::vector<ThreadProgress> progress_now_;
+  std::vector<std::int64_t> used_ns_;
   bool busy_ = false;
   // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
   runtime::ForeignThreads executor_{"default-executo", runtime::ThreadRank::kBackground};
   int turned_away_ = 0;  // in one go, because their address is quarantined
   runtime::LogLimit lines_{10, 10'000'000'000};
+  runtime::LogLimit memory_lines_{10, 10'000'000'000};
   HandOver hand_over_;
-  Progress progress_;
+  Used used_;
   std::jthread thread_;
 };
 

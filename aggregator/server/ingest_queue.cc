@@ -32,23 +32,23 @@ IngestQueue::IngestQueue(IngestContext& context, FusionServiceOnQueue& service,
 
 IngestQueue::~IngestQueue() = default;
 
-ThreadProgress IngestQueue::progress() const {
+std::int64_t IngestQueue::used_ns() const {
   timespec used{};
   clock_gettime(used_, &used);
-  return {events_, used.tv_sec * 1'000'000'000LL + used.tv_nsec};
+  return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
 }
 
 void IngestQueue::Run() {
   clockid_t clock = CLOCK_MONOTONIC;
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) used_ = clock;
+  CountReads();
   ReportCall::Listen(*this);
   WatchCall::Listen(*this);
   void* tag = nullptr;
   bool ok = false;
   while (true) {
-    events_.fetch_add(1, std::memory_order_relaxed);
     const auto got = queue_->AsyncNext(&tag, &ok, WaitLimit());
-    events_.fetch_add(1, std::memory_order_relaxed);
+    EndRead();
     switch (got) {
       case grpc::CompletionQueue::SHUTDOWN:
         return;

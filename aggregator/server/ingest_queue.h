@@ -23,7 +23,7 @@
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/early_methods.h"
 #include "aggregator/server/peer_shares.h"
-#include "aggregator/server/stall_watch.h"
+#include "aggregator/server/read_cost.h"
 #include "aggregator/server/stream_refusal.h"
 #include "core/runtime/log.h"
 #include "tributary/v1/fusion.grpc.pb.h"
@@ -89,8 +89,8 @@ class IngestQueue {
   // Call after the server has shut down: lets Run() return.
   void Close() { queue_->Shutdown(); }
 
-  // What its thread does, for whoever watches it while it runs. Any thread.
-  ThreadProgress progress() const;
+  // The processor's time that its thread has used. Any thread, while it runs.
+  std::int64_t used_ns() const;
 
   // Instead of Run(), for a server that could not start.
   void Discard();
@@ -146,7 +146,6 @@ class IngestQueue {
   std::int64_t next_check_up_ns_ = 0;
   std::uint64_t seen_policy_ = 0;  // AccessControl::changes
   bool draining_ = false;
-  std::atomic<std::uint64_t> events_ = 0;          // odd while the thread is in gRPC
   std::atomic<clockid_t> used_ = CLOCK_MONOTONIC;  // the clock of the thread's time, once it runs
 
   absl::Notification ended_;  // stopped, and every call has ended

@@ -33,7 +33,7 @@ constexpr int kMinPingIntervalMs = 1'000;
 // calls of those that never do.
 constexpr int kStreamsPerConnection = 128;
 // What gRPC takes from a socket at a time. It parses all of it even if the connection is cut meanwhile, and
-// parsing can be slow (StallWatch).
+// parsing can be slow (ReadCost).
 constexpr int kMaxReadBytes = 16 << 10;
 // A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
@@ -134,9 +134,9 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
     acceptor.HandleNewConnection(&connection);
   };
   const auto progress = [&queues = server->queues_] {
-    std::vector<ThreadProgress> all;
-    for (const auto& queue : queues) all.push_back(queue->progress());
-    return all;
+    std::vector<std::int64_t> used_ns;
+    for (const auto& queue : queues) used_ns.push_back(queue->used_ns());
+    return used_ns;
   };
   server->door_->Open(hand_over, progress);
   return server;

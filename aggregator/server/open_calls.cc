@@ -2,9 +2,6 @@
 
 #include <grpcpp/support/server_interceptor.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,15 +10,6 @@
 namespace tributary::server {
 
 using grpc::experimental::ServerRpcInfo;
-
-namespace {
-
-// The steps of secure aggregation.
-constexpr std::array<std::string_view, 3> kLargeRequests = {"/tributary.v1.FederationService/AdvertiseKeys",
-                                                            "/tributary.v1.FederationService/ShareKeys",
-                                                            "/tributary.v1.FederationService/Unmask"};
-
-}  // namespace
 
 class OpenCalls::Contexts final : public grpc::ContextAllocator {
  public:
@@ -84,9 +72,6 @@ void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
     call.caller = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
   }
   call.counted.emplace(connections_, call.peer(), call.caller.name);
-  if (info.type() == ServerRpcInfo::Type::CLIENT_STREAMING) call.counted->CountAsUpload();
-  if (std::ranges::count(kLargeRequests, std::string_view(info.method())) > 0)
-    call.counted->CountAsLargeRequest();
   if (access_ == nullptr) return;
   const runtime::MutexLock lock(mutex_);
   call.path = info.method();

@@ -61,7 +61,6 @@ void ReportCall::OnStarted(bool ok) {
   started_steady_ns_ = shared_.state.clock.SteadyNs();
   std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
   counted_.emplace(shared_.connections, context_.peer(), identity ? identity->name : "").CountAsRare();
-  counted_->CountAsUpload();
   peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   session_.emplace(shared_.state, std::move(identity), peer_,
                    access::CertificateExpiryUnixNs(*context_.auth_context()));

@@ -63,6 +63,12 @@ std::string PeerOfSocket(int fd) {
   return fmt::format("{}:{}", text.data(), ntohs(v6.sin6_port));
 }
 
+bool PeerHasClosed(int fd) {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 && info.tcpi_state != TCP_ESTABLISHED;
+}
+
 bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
 
 std::uint64_t Received(Socket socket) {

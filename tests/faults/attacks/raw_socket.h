@@ -43,14 +43,20 @@ class RawSocket {
     return fd_.Release();
   }
 
-  // Sends all, and reads what has come, so that the server does not wait for this side. False: the connection
-  // is over.
-  bool Send(std::string_view bytes) {
+  // Sends all, and reads nothing. False: the connection is over.
+  bool SendOnly(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
+    return true;
+  }
+
+  // Sends all, and reads what has come, so that the server does not wait for this side. False: the connection
+  // is over.
+  bool Send(std::string_view bytes) {
+    if (!SendOnly(bytes)) return false;
     for (;;) {
       const ssize_t got = recv(fd_.get(), ignored_.data(), ignored_.size(), MSG_DONTWAIT);
       if (got == 0) return false;

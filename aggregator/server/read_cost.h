@@ -1,0 +1,31 @@
+// What each connection costs the threads that fuse, beyond what comes of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "aggregator/server/socket.h"
+
+namespace tributary::server {
+
+// gRPC reads and parses on the threads that fuse, before anybody hears of a call: refused calls, headers that
+// grow (CVE-2023-33953), pings. No limit of gRPC's and no count of calls sees all of these, so their cost is
+// measured where it arises. This module defines recvmsg(), by which gRPC reads: from one read of a thread to
+// its next, the processor's time is that of the connection read first.
+struct ReadCost {
+  std::chrono::nanoseconds processor{0};  // of the threads that called CountReads
+  std::uint64_t bytes = 0;                // that they have read
+};
+
+// The reads of the calling thread count from now on. What it does after EndRead is nobody's, until it reads
+// again: call that whenever gRPC has given it something to do.
+void CountReads();
+void EndRead();
+
+// Takes in a connection, whose cost begins at nothing. Descriptors beyond 65,535 are not counted.
+void BeginReads(Socket socket);
+// In all; nothing if the descriptor has been given to another connection. Any thread.
+std::optional<ReadCost> ReadCostOf(Socket socket);
+
+}  // namespace tributary::server
