@@ -157,7 +157,7 @@ class RateLimit {
     second_ = second;
     return ++count_ > limit;
   }
-  // Of those beyond the limit: whether the last one was the first, or as many again as the limit after the
+  // Whether the last one beyond the limit was the first, or as many again as the limit after the
   // last such. What looks at all connections then costs each little.
   bool IsTurn(std::size_t limit) const { return (count_ - 1) % std::max<std::size_t>(limit, 1) == 0; }
 
