@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/certs/revoked_serials.h"
 #include "cli/failure.h"
+#include "cli/owned_output.h"
 #include "core/certificates/issue_record.h"
 #include "core/config/pem.h"
 #include "core/runtime/address.h"
@@ -32,8 +33,8 @@ constexpr long kRenewDays = 30;
 absl::Status Write(const CertificateAndKey& pair, const std::string& certificate_path,
                    const std::string& key_path) {
   constexpr mode_t kOwnerOnly = 0600;
-  RETURN_IF_ERROR(WriteOutput(key_path, certificates::PemOf(*pair.key), kOwnerOnly));
-  return WriteOutput(certificate_path, certificates::PemOf(*pair.certificate));
+  RETURN_IF_ERROR(WritePlainOutput(key_path, certificates::PemOf(*pair.key), kOwnerOnly));
+  return WritePlainOutput(certificate_path, certificates::PemOf(*pair.certificate), 0644);
 }
 
 absl::Status Write(certificates::IssueRecord& record) {
@@ -221,6 +222,8 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
   made.key = certificates::NewKey();
   ASSIGN_OR_RETURN(made.certificate,
                    certificates::MakeCertificate(wanted, *made.key, kLeafDays * kDayS, own_));
+  RETURN_IF_ERROR(CheckPlainOutput(key_path));
+  RETURN_IF_ERROR(CheckPlainOutput(certificate_path));
   // The record first: a certificate that is not in it could not be revoked by its name.
   record.Add(name, *made.certificate);
   RETURN_IF_ERROR(Write(record));

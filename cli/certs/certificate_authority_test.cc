@@ -55,6 +55,26 @@ TEST_F(CertificateAuthorityTest, KeepsKeysToTheirOwner) {
   }
 }
 
+// Whoever has the daemon's account could lead root anywhere.
+TEST_F(CertificateAuthorityTest, NothingIsWrittenThroughALink) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  ASSERT_TRUE(authority->Issue({"south"}).ok());
+  const std::string record = runtime::ReadFile(folder_ + "/issued.txt").value();
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/target", "of root").ok());
+  for (const char* name : {"/north.key", "/north.pem", "/crl.pem", "/issued.txt"}) {
+    std::filesystem::remove(folder_ + name);
+    std::filesystem::create_symlink("target", folder_ + name);
+    const absl::Status status = name == std::string("/crl.pem") ? authority->Revoke({}).status()
+                                                                : authority->Issue({"north"}).status();
+    EXPECT_FALSE(status.ok()) << name;
+    EXPECT_EQ(runtime::ReadFile(folder_ + "/target").value(), "of root") << name;
+    std::filesystem::remove(folder_ + name);
+    if (name != std::string("/issued.txt")) {
+      EXPECT_EQ(runtime::ReadFile(folder_ + "/issued.txt").value(), record) << "nothing was given";
+    }
+  }
+}
+
 TEST_F(CertificateAuthorityTest, LeavesAloneWhatIsThere) {
   ASSERT_EQ(CertificateAuthority::Open(folder_)->Issue({"north"}).value(), "made");
   const std::string before = runtime::ReadFile(folder_ + "/north.pem").value();

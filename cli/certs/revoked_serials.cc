@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "cli/failure.h"
+#include "cli/owned_output.h"
 #include "core/certificates/issue_record.h"
 #include "core/config/pem.h"
 #include "core/config/revocation_list.h"
@@ -88,7 +88,7 @@ absl::Status RevokedSerials::Write(X509& ca, EVP_PKEY& ca_key) const {
   }
   const config::Bio memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509_CRL(memory.get(), list.get());
-  return WriteOutput(path_, config::TextIn(memory));
+  return WritePlainOutput(path_, config::TextIn(memory), 0644);
 }
 
 }  // namespace tributary::cli

@@ -15,7 +15,7 @@
 #include "core/certificates/signing_request.h"
 #include "core/config/pem.h"
 #include "core/config/tls.h"
-#include "core/runtime/file.h"
+#include "core/runtime/plain_file.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
@@ -45,11 +45,21 @@ struct JoinArguments {
 constexpr char kKeyFile[] = "join.key";
 
 absl::Status MakeFolder(const std::string& folder) {
+  std::filesystem::path made = folder;
+  if (!made.has_filename()) made = made.parent_path();  // "certs/"
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::create_directories(made, error)) return GiveToFolderOwner(made.string());
   if (!error) return absl::OkStatus();
   return WithExitCode(absl::UnknownError(fmt::format("{}: {}", folder, error.message())),
                       runtime::kExitCantCreate);
+}
+
+// Before the aggregator is asked, so that nothing is given that cannot be kept.
+absl::Status CheckFiles(const std::string& folder, const std::string& name) {
+  for (const char* file : {kKeyFile, "ca.pem"}) RETURN_IF_ERROR(CheckPlainOutput(folder + "/" + file));
+  if (name.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckPlainOutput(folder + "/" + name + ".key"));
+  return CheckPlainOutput(folder + "/" + name + ".pem");
 }
 
 // The daemon must be able to read what root makes.
@@ -60,7 +70,9 @@ absl::Status WriteIn(const std::string& folder, const std::string& file, const s
 
 // The key of an earlier attempt whose answer was lost, or a new one.
 absl::StatusOr<config::Key> KeyToJoinWith(const std::string& folder) {
-  const absl::StatusOr<std::string> pem = config::ReadPem(folder + "/" + kKeyFile);
+  // Not through a link: another user would get whatever key root can read.
+  const absl::StatusOr<std::string> pem =
+      runtime::ReadPlainFile(folder + "/" + kKeyFile, config::kMostPemBytes);
   if (pem.ok()) {
     if (config::Key earlier = config::KeyIn(*pem)) return earlier;
   }
@@ -122,6 +134,7 @@ absl::Status Join(const JoinArguments& arguments) {
   }
   const std::string& out = arguments.out;
   RETURN_IF_ERROR(MakeFolder(out));
+  RETURN_IF_ERROR(CheckFiles(out, arguments.name));
   ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(invitation->address));
   ASSIGN_OR_RETURN(const std::string ca_pem, FetchAuthority(*invitation, address));
   ASSIGN_OR_RETURN(const config::Key key, KeyToJoinWith(out));

@@ -13,6 +13,7 @@
 #include "cli/failure.h"
 #include "cli/owned_output.h"
 #include "core/runtime/descriptor.h"
+#include "core/runtime/plain_file.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
@@ -38,10 +39,11 @@ absl::StatusOr<std::int64_t> ParseLifetime(const std::string& text) {
 
 absl::Status ChangeTokens(const std::string& path,
                           const std::function<absl::Status(config::TokenSet&)>& change) {
-  RETURN_IF_ERROR(CheckOutput(path));
+  RETURN_IF_ERROR(CheckPlainOutput(path));
   const std::string lock_path = path + ".lock";
-  const runtime::Descriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock.open() || flock(lock.get(), LOCK_EX) != 0) {
+  const absl::StatusOr<runtime::Descriptor> lock = runtime::OpenPlainFile(lock_path, O_RDWR | O_CREAT, 0600);
+  if (!lock.ok()) return WithExitCode(lock.status(), runtime::kExitCantCreate);
+  if (flock(lock->get(), LOCK_EX) != 0) {
     return WithExitCode(absl::UnavailableError(fmt::format("{}: {}", lock_path, std::strerror(errno))),
                         runtime::kExitCantCreate);
   }
@@ -50,14 +52,10 @@ absl::Status ChangeTokens(const std::string& path,
   ASSIGN_OR_RETURN(config::TokenSet tokens, config::TokenSet::Read(path));
   RETURN_IF_ERROR(change(tokens));
   struct stat before {};
-  const bool existed = stat(path.c_str(), &before) == 0;
-  RETURN_IF_ERROR(WriteOutput(path, tokens.Text(), existed ? before.st_mode & 0774 : 0600));
+  const bool existed = lstat(path.c_str(), &before) == 0;
   // The aggregator must be able to read what root makes in its folder.
-  if (!existed) return GiveToFolderOwner(path);
-  if (geteuid() == 0 && chown(path.c_str(), before.st_uid, before.st_gid) != 0) {
-    return absl::PermissionDeniedError(fmt::format("{}: {}", path, std::strerror(errno)));
-  }
-  return absl::OkStatus();
+  return WritePlainOutput(path, tokens.Text(), existed ? before.st_mode & 0774 : 0600,
+                          runtime::FileOwner::kAsBefore);
 }
 
 }  // namespace tributary::cli

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/failure.h"
+#include "core/runtime/file.h"
+#include "core/runtime/process.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::cli {
@@ -63,6 +67,20 @@ TEST_F(TokenFileTest, BelongsToTheOwnerOfItsFolderWhoeverMakesIt) {
   ASSERT_EQ(stat((path + ".lock").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, 12'345u) << "or nobody but root could change it again";
   std::filesystem::remove_all(folder);
+}
+
+// Whoever has the daemon's account could lead root anywhere.
+TEST(LinkedTokenFileTest, IsRefusedAndSoIsItsLock) {
+  const std::string path = OwnFolder() + "linked.toml", target = OwnFolder() + "target";
+  const auto change = [&] { return ChangeTokens(path, [](config::TokenSet&) { return absl::OkStatus(); }); };
+  std::ofstream(target) << "# of root\n";
+  std::filesystem::create_symlink(target, path);
+  EXPECT_TRUE(absl::IsFailedPrecondition(change()));
+  EXPECT_EQ(ExitCode(change()), runtime::kExitCantCreate);
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(target, path + ".lock");
+  EXPECT_TRUE(absl::IsFailedPrecondition(change()));
+  EXPECT_EQ(*runtime::ReadFile(target), "# of root\n");
 }
 
 TEST_F(TokenFileTest, WritesNothingIfTheChangeIsRefused) {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "core/runtime/descriptor.h"
 #include "core/runtime/file.h"
+#include "core/runtime/plain_file.h"
 #include "core/status/context.h"
 #include "core/status/freed_by.h"
 #include "core/status/macros.h"
@@ -57,8 +58,9 @@ absl::StatusOr<off_t> DropTornLine(const std::string& path, int file) {
 
 // All of it or nothing, on the disk when it returns.
 absl::Status AppendDurably(const std::string& path, const std::string& text) {
-  const runtime::Descriptor file(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.open() || flock(file.get(), LOCK_EX) != 0) return ErrnoStatus(path);
+  ASSIGN_OR_RETURN(const runtime::Descriptor file,
+                   runtime::OpenPlainFile(path, O_RDWR | O_APPEND | O_CREAT, 0644));
+  if (flock(file.get(), LOCK_EX) != 0) return ErrnoStatus(path);
   ASSIGN_OR_RETURN(const off_t whole, DropTornLine(path, file.get()));
   const ssize_t wrote = write(file.get(), text.data(), text.size());
   if (wrote == static_cast<ssize_t>(text.size())) {

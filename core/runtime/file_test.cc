@@ -95,6 +95,31 @@ TEST_F(FileTest, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
   EXPECT_EQ(*ReadFile(Path("target")), "new");
 }
 
+TEST_F(FileTest, WritesIntoAPipeThatThisProcessHasOpen) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string path = "/dev/fd/" + std::to_string(ends[1]);
+  EXPECT_TRUE(CheckFolderOf(path).ok());
+  EXPECT_TRUE(WriteFileAtomically(path, "x").ok());
+  char got = 0;
+  EXPECT_EQ(read(ends[0], &got, 1), 1);
+  EXPECT_EQ(got, 'x');
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(FileTest, ALinkToWhatIsNotThereYetIsFollowed) {
+  std::filesystem::create_symlink("target", Path("link"));
+  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new").ok());
+  EXPECT_EQ(*ReadFile(Path("target")), "new");
+}
+
+TEST_F(FileTest, LinksInACircleEnd) {
+  std::filesystem::create_symlink("b", Path("a"));
+  std::filesystem::create_symlink("a", Path("b"));
+  EXPECT_FALSE(WriteFileAtomically(Path("a"), "x").ok());
+}
+
 TEST(CheckFolderOfTest, FindsWhatWritingWouldFind) {
   const std::string folder = OwnFolder();
   EXPECT_TRUE(CheckFolderOf(folder + "state").ok());

@@ -183,6 +183,23 @@ TEST_F(JoinTest, ABoardWhoseAnswerWasLostAsksAgainForTheSameName) {
   EXPECT_THAT(Join(token, "board", "east").output, HasSubstr("this board has joined as \"south\""));
 }
 
+// Whoever has the daemon's account could lead root anywhere.
+TEST_F(JoinTest, ALinkInTheBoardsFolderIsRefusedBeforeAnythingIsGiven) {
+  const std::string token = Invite({"south"});
+  folder_.Write("target", "of root");
+  std::filesystem::create_directories(folder_.Path("board"));
+  for (const char* file : {"join.key", "ca.pem", "south.key", "south.pem"}) {
+    const std::string link = folder_.Path("board/") + file;
+    std::filesystem::create_symlink(folder_.Path("target"), link);
+    const CommandResult refused = Join(token, "board", "south");
+    EXPECT_EQ(refused.status, 73) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr(link + ": is a link"));
+    EXPECT_EQ(ReadText(folder_.Path("target")), "of root") << file;
+    std::filesystem::remove(link);
+  }
+  EXPECT_EQ(JoinSoon(token, "other", "south").status, 0) << "the name is still free";
+}
+
 TEST_F(JoinTest, ARevokedExpiredOrForeignTokenIsRefusedWithItsReason) {
   const std::string token = Invite({"south"});
   ASSERT_EQ(JoinSoon(token, "board").status, 0);
