@@ -92,6 +92,8 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
+    const std::string warning = prepared.authority ? prepared.authority->record.TornLineWarning() : "";
+    if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", runtime::Printable(warning).c_str());
     std::printf("%s%s", runtime::NoFaultFound(path).c_str(), MemoryText(terms).c_str());
     return absl::OkStatus();
   }

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
 
+// Once, before the next line replaces the torn one.
+void WarnOfTornLine(const certificates::IssueRecord& record) {
+  const std::string warning = record.TornLineWarning();
+  if (!warning.empty()) runtime::LogWarning("certificates: {}", warning);
+}
+
 }  // namespace
 
 CertificateDesk::CertificateDesk(Authority authority, std::int64_t lifetime_s, const runtime::Clock& clock)
@@ -46,6 +52,7 @@ void CertificateDesk::Ask(Order order, Done done) {
 }
 
 void CertificateDesk::Replace(Authority authority) {
+  WarnOfTornLine(authority.record);
   const runtime::MutexLock lock(mutex_);
   ca_pem_ = certificates::PemOf(*authority.pair.certificate);
   next_authority_ = std::move(authority);
@@ -53,6 +60,7 @@ void CertificateDesk::Replace(Authority authority) {
 
 void CertificateDesk::Run(const std::stop_token& stop) {
   runtime::EnterThread("certificates", runtime::ThreadRank::kBackground);
+  WarnOfTornLine(authority_.record);
   while (true) {
     std::deque<Waiting> batch;
     std::optional<Authority> next;

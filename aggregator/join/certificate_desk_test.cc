@@ -33,6 +33,7 @@ class CertificateDeskTest : public ::testing::Test {
     ca_pem_ = certificates::PemOf(*made.certificate);
     EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/ca.pem", ca_pem_).ok());
     EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/ca.key", certificates::PemOf(*made.key), 0600).ok());
+    EXPECT_TRUE(certificates::IssueRecord::Begin(folder_).ok());
     Open();
   }
   ~CertificateDeskTest() override {
@@ -119,10 +120,11 @@ TEST_F(CertificateDeskTest, ANameGetsAFewCertificatesADay) {
 }
 
 TEST_F(CertificateDeskTest, GivesNothingThatTheRecordDoesNotHave) {
-  std::filesystem::create_directory(folder_ + "/issued.txt");  // cannot be written
+  std::filesystem::rename(folder_ + "/issued.txt", folder_ + "/away");
   const config::Key key = certificates::NewKey();
   EXPECT_TRUE(absl::IsUnavailable(Join(token_, key).status()));
-  std::filesystem::remove(folder_ + "/issued.txt");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/issued.txt")) << "a lost record is not begun anew";
+  std::filesystem::rename(folder_ + "/away", folder_ + "/issued.txt");
   EXPECT_EQ(Join(token_, key)->name, "east") << "the board asks again";
 }
 
@@ -156,6 +158,14 @@ TEST_F(CertificateDeskTest, AKeyThatOthersMayReadAndAForeignAuthorityAreFoundAtT
   EXPECT_TRUE(absl::IsNotFound(ReadAuthority(folder_, ca_pem_).status()));
 }
 
+TEST_F(CertificateDeskTest, ALostRecordIsFoundAtTheStart) {
+  ASSERT_TRUE(Join(token_, certificates::NewKey(), "east").ok());
+  std::filesystem::remove(folder_ + "/issued.txt");
+  const absl::Status status = ReadAuthority(folder_, ca_pem_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("issued.txt: is missing"));
+}
+
 TEST(JoinRequestTest, ReadsWhatABoardSendsAndRefusesTheRestWithoutRepeatingIt) {
   const auto good =
       ParseJoinRequest(R"({"name": "east", "certificate_request": "x", "of_a_newer_board": 1})");
@@ -182,6 +192,7 @@ TEST_F(CertificateDeskTest, SignsForAnotherAuthorityFromThenOnAndTakesNoTokenOfT
   const std::string next_pem = certificates::PemOf(*made.certificate);
   ASSERT_TRUE(runtime::WriteFileAtomically(folder + "/ca.pem", next_pem).ok());
   ASSERT_TRUE(runtime::WriteFileAtomically(folder + "/ca.key", certificates::PemOf(*made.key), 0600).ok());
+  ASSERT_TRUE(certificates::IssueRecord::Begin(folder).ok());
   desk_->Replace(ReadAuthority(folder, ca_pem_ + next_pem).value());
   EXPECT_EQ(desk_->ca_pem(), next_pem);
 

@@ -144,6 +144,9 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::OpenExisting(const st
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& folder) {
   ASSIGN_OR_RETURN(CertificateAndKey made, certificates::MakeAuthority(kCaDays * kDayS));
+  // The record first: an authority without one is refused.
+  const absl::Status begun = certificates::IssueRecord::Begin(folder);
+  if (!begun.ok()) return WithExitCode(begun, runtime::kExitCantCreate);
   RETURN_IF_ERROR(Write(made, folder + "/ca.pem", folder + "/ca.key"));
   return CertificateAuthority(folder, std::move(made), true);
 }
@@ -169,6 +172,11 @@ std::string CertificateAuthority::Judge(const CertificateRequest& request, X509*
     if (!Holds(present, address)) return "made again: it did not hold the address " + address;
   }
   return kThereAlready;
+}
+
+absl::StatusOr<std::string> CertificateAuthority::RecordWarning() const {
+  ASSIGN_OR_RETURN(const certificates::IssueRecord record, certificates::IssueRecord::Read(folder_));
+  return record.TornLineWarning();
 }
 
 absl::Status CertificateAuthority::CheckUse(const CertificateRequest& request) const {

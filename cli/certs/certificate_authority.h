@@ -34,6 +34,9 @@ class CertificateAuthority {
   // Only reads: NotFound if they are absent.
   static absl::StatusOr<CertificateAuthority> OpenExisting(const std::string& folder);
 
+  // What is to be said of issued.txt before anything is made, usually empty. Errors: as IssueRecord::Read.
+  absl::StatusOr<std::string> RecordWarning() const;
+
   // FailedPrecondition: NAME.pem is a valid certificate with a use that the requested one would not have.
   // Whoever works with it would lose it.
   absl::Status CheckUse(const CertificateRequest& request) const;

@@ -256,9 +256,20 @@ TEST_F(RevokeTest, TheNextCertificateOfTheNameIsGood) {
   EXPECT_EQ(Issue("north"), kThereAlready);
 }
 
+TEST_F(RevokeTest, AnAuthorityHasItsRecordFromTheBeginningAndNothingGoesWithoutIt) {
+  ASSERT_EQ(runtime::ReadFile(folder_ + "/issued.txt").value(), "");
+  std::filesystem::remove(folder_ + "/issued.txt");
+  EXPECT_THAT(std::string(authority_->Issue({"north"}).status().message()),
+              HasSubstr("issued.txt: is missing"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/north.pem"));
+  EXPECT_THAT(std::string(authority_->Revoke({"north"}).status().message()),
+              HasSubstr("issued.txt: is missing"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/crl.pem"));
+}
+
 TEST_F(RevokeTest, TakesBackWhatAnEarlierReleaseMade) {
   Issue("north");
-  std::filesystem::remove(folder_ + "/issued.txt");
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/issued.txt", "").ok());  // as the fault tells
   EXPECT_THAT(authority_->Revoke({"north"}).value(), ::testing::ElementsAre(1u));
   EXPECT_TRUE(Revoked(Text("north.pem")));
 }
@@ -266,7 +277,7 @@ TEST_F(RevokeTest, TakesBackWhatAnEarlierReleaseMade) {
 TEST_F(RevokeTest, TakesBackWhatAnEarlierReleaseMadeAlsoAfterItWasReplaced) {
   Issue("north");
   const std::string first = Text("north.pem");
-  std::filesystem::remove(folder_ + "/issued.txt");
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/issued.txt", "").ok());  // as the fault tells
   EXPECT_EQ(Issue("north"), kThereAlready);
   std::filesystem::remove(folder_ + "/north.pem");
   Issue("north");

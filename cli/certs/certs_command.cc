@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,12 @@ absl::Status AddRequests(const std::vector<std::string>& texts, CertificateUse u
   return absl::OkStatus();
 }
 
+absl::Status CheckRecord(const CertificateAuthority& authority) {
+  ASSIGN_OR_RETURN(const std::string warning, authority.RecordWarning());
+  if (!warning.empty()) fmt::print(stderr, "warning: {}\n", runtime::Printable(warning));
+  return absl::OkStatus();
+}
+
 absl::Status IssueAll(const CertsArguments& arguments) {
   if (arguments.out.empty()) return UsageError("--out is required");
   std::vector<CertificateRequest> requests;
@@ -75,6 +82,7 @@ absl::Status IssueAll(const CertsArguments& arguments) {
   RETURN_IF_ERROR(AddRequests(arguments.names, CertificateUse::kClient, requests));
   if (requests.empty()) return UsageError("name at least one certificate with --server, --child or --name");
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
+  RETURN_IF_ERROR(CheckRecord(authority));
   for (const CertificateRequest& request : requests) RETURN_IF_ERROR(authority.CheckUse(request));
   const std::string folder = runtime::Printable(arguments.out);
   fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
@@ -87,6 +95,7 @@ absl::Status IssueAll(const CertsArguments& arguments) {
 
 absl::Status RevokeAll(const RevokeArguments& arguments) {
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::OpenExisting(arguments.out));
+  RETURN_IF_ERROR(CheckRecord(authority));
   ASSIGN_OR_RETURN(const std::vector<std::size_t> added, authority.Revoke(arguments.names));
   for (std::size_t i = 0; i < added.size(); ++i) {
     const std::string name = runtime::Printable(arguments.names[i]);

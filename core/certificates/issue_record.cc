@@ -56,10 +56,22 @@ absl::StatusOr<off_t> DropTornLine(const std::string& path, int file) {
   return whole;
 }
 
-// All of it or nothing, on the disk when it returns.
+// An empty record would let each join token be used again, and no certificate be revoked by its name.
+absl::Status MissingError(const std::string& path) {
+  return absl::FailedPreconditionError(fmt::format(
+      "{}: is missing, so nobody knows which certificates this CA has made and which names of join "
+      "tokens are taken; put it back from a backup. If there is none, or the CA is of a release "
+      "that kept no record: revoke the join tokens, then begin a new record: touch {}",
+      path, path));
+}
+
+// All of it or nothing, on the disk when it returns. The file must be there: one that was lost is not begun
+// anew.
 absl::Status AppendDurably(const std::string& path, const std::string& text) {
-  ASSIGN_OR_RETURN(const runtime::Descriptor file,
-                   runtime::OpenPlainFile(path, O_RDWR | O_APPEND | O_CREAT, 0644));
+  const absl::StatusOr<runtime::Descriptor> opened = runtime::OpenPlainFile(path, O_RDWR | O_APPEND);
+  if (absl::IsNotFound(opened.status())) return MissingError(path);
+  RETURN_IF_ERROR(opened.status());
+  const runtime::Descriptor& file = *opened;
   if (flock(file.get(), LOCK_EX) != 0) return ErrnoStatus(path);
   ASSIGN_OR_RETURN(const off_t whole, DropTornLine(path, file.get()));
   const ssize_t wrote = write(file.get(), text.data(), text.size());
@@ -84,17 +96,25 @@ std::string SerialText(const ASN1_INTEGER* serial) {
   return digits.get();
 }
 
+absl::Status IssueRecord::Begin(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", kFile);
+  ASSIGN_OR_RETURN(const runtime::Descriptor file, runtime::OpenPlainFile(path, O_WRONLY | O_CREAT, 0644));
+  return fsync(file.get()) == 0 ? absl::OkStatus() : ErrnoStatus(path);
+}
+
 absl::StatusOr<IssueRecord> IssueRecord::Read(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kFile);
   const absl::StatusOr<std::string> text = runtime::ReadFile(path);
-  if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
-  ASSIGN_OR_RETURN(IssueRecord record, WithContext(path, Parse(text.value_or(""))));
+  if (absl::IsNotFound(text.status())) return MissingError(path);
+  RETURN_IF_ERROR(text.status());
+  ASSIGN_OR_RETURN(IssueRecord record, WithContext(path, Parse(*text)));
   record.path_ = path;
   return record;
 }
 
 absl::StatusOr<IssueRecord> IssueRecord::Parse(std::string_view text) {
   IssueRecord record;
+  record.torn_ = !text.empty() && !text.ends_with('\n');
   text = text.substr(0, text.rfind('\n') + 1);
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
@@ -126,6 +146,15 @@ std::vector<std::string> IssueRecord::SerialsOf(std::string_view name) const {
     if (line.name == name) serials.push_back(line.serial);
   }
   return serials;
+}
+
+std::string IssueRecord::TornLineWarning() const {
+  if (!torn_) return "";
+  return fmt::format(
+      "{}: the last line is torn and is left out. A crash or a full disk while a certificate "
+      "was made explains it; nobody has that certificate. Otherwise the file is damaged: put it "
+      "back from a backup",
+      path_);
 }
 
 absl::Status IssueRecord::Write() {

@@ -37,7 +37,10 @@ class IssueRecord {
     Joined joined;
   };
 
-  // Empty if the folder has none. Errors: InvalidArgument with the line at fault; as ReadFile.
+  // Begins the record of a new authority, unless the folder has one. Errors: as Write.
+  static absl::Status Begin(const std::string& folder);
+  // Errors: FailedPrecondition if the folder has none, with the remedy; InvalidArgument with the line at
+  // fault; as ReadFile.
   static absl::StatusOr<IssueRecord> Read(const std::string& folder);
   // A last line without its end is left out: whoever wrote it was interrupted before the certificate left.
   static absl::StatusOr<IssueRecord> Parse(std::string_view text);
@@ -46,8 +49,12 @@ class IssueRecord {
   bool Add(const std::string& name, X509& certificate, Joined joined = {});
   std::vector<std::string> SerialsOf(std::string_view name) const;
   const std::vector<Line>& lines() const { return lines_; }
+  // What is to be said if a last line was left out, else empty. Nobody has that certificate if a crash or a
+  // full disk tore the line; a damaged file has lost more.
+  std::string TornLineWarning() const;
   // Adds to the file what it has not, and syncs it. Lines that an error leaves out are written by the next
-  // call. Errors name the path: PermissionDenied or NotFound; ResourceExhausted for a full disk; Unavailable.
+  // call. Errors name the path: FailedPrecondition if the file is gone, as Read; PermissionDenied;
+  // ResourceExhausted for a full disk; Unavailable.
   absl::Status Write();
 
  private:
@@ -55,6 +62,7 @@ class IssueRecord {
   std::vector<Line> lines_;
   std::unordered_set<std::string> serials_;
   std::size_t written_ = 0;  // of lines_
+  bool torn_ = false;
 };
 
 }  // namespace tributary::certificates

@@ -18,7 +18,10 @@ using ::testing::SizeIs;
 
 class IssueRecordTest : public ::testing::Test {
  protected:
-  IssueRecordTest() { std::filesystem::create_directory(folder_); }
+  IssueRecordTest() {
+    std::filesystem::create_directory(folder_);
+    EXPECT_TRUE(IssueRecord::Begin(folder_).ok());
+  }
   ~IssueRecordTest() override { std::filesystem::remove_all(folder_); }
 
   config::Certificate Certificate(const std::string& name) const {
@@ -51,17 +54,40 @@ TEST_F(IssueRecordTest, ALineThatWasInterruptedIsLeftOutAndReplaced) {
   ASSERT_TRUE(runtime::WriteFileAtomically(path_, "AB north\nCD sou").ok());
   IssueRecord record = Read();
   EXPECT_THAT(record.lines(), SizeIs(1));
+  EXPECT_THAT(record.TornLineWarning(), HasSubstr(path_ + ": the last line is torn"));
   record.Add("east", *Certificate("east"));
   ASSERT_TRUE(record.Write().ok());
   EXPECT_THAT(Read().lines(), SizeIs(2));
+  EXPECT_EQ(Read().TornLineWarning(), "");
+}
+
+// Its names could be given again, and its certificates not be revoked.
+TEST_F(IssueRecordTest, ALostRecordIsAFaultWithItsRemedyAndIsNotBegunAnew) {
+  IssueRecord record = Read();
+  record.Add("east", *Certificate("east"));
+  std::filesystem::remove(path_);
+  for (const absl::Status& status : {IssueRecord::Read(folder_).status(), record.Write()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path_ + ": is missing"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("touch " + path_));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(IssueRecordTest, BeginningLeavesARecordAlone) {
+  IssueRecord record = Read();
+  record.Add("east", *Certificate("east"));
+  ASSERT_TRUE(record.Write().ok());
+  ASSERT_TRUE(IssueRecord::Begin(folder_).ok());
+  EXPECT_THAT(Read().lines(), SizeIs(1));
 }
 
 TEST_F(IssueRecordTest, WhatCouldNotBeWrittenIsWrittenNextTime) {
   IssueRecord record = Read();
   record.Add("east", *Certificate("east"));
-  std::filesystem::remove_all(folder_);
-  EXPECT_TRUE(absl::IsNotFound(record.Write()));
-  std::filesystem::create_directory(folder_);
+  std::filesystem::rename(path_, path_ + ".away");
+  EXPECT_FALSE(record.Write().ok());
+  std::filesystem::rename(path_ + ".away", path_);
   record.Add("west", *Certificate("west"));
   ASSERT_TRUE(record.Write().ok());
   EXPECT_THAT(Read().lines(), SizeIs(2));
