@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config/pem.h"
+#include "core/config/writers.h"
 #include "core/status/macros.h"
 
 namespace tributary::join {
@@ -43,6 +44,10 @@ absl::StatusOr<Authority> ReadAuthority(const std::string& folder, const std::st
         fmt::format("{} and {} are not a certificate and its key", certificate_path, key_path));
   }
   RETURN_IF_ERROR(CheckKeyIsPrivate(key_path));
+  for (const std::string& path :
+       {certificate_path, key_path, folder + "/" + certificates::IssueRecord::kFile}) {
+    RETURN_IF_ERROR(config::CheckWriters(path, "make certificates"));
+  }
   const std::vector<config::Certificate> trusted = config::CertificatesIn(trusted_pem);
   if (std::ranges::none_of(trusted, [&](const config::Certificate& each) {
         return X509_cmp(each.get(), authority.pair.certificate.get()) == 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <future>
@@ -156,6 +157,31 @@ TEST_F(CertificateDeskTest, AKeyThatOthersMayReadAndAForeignAuthorityAreFoundAtT
   EXPECT_THAT(std::string(ReadAuthority(folder_, ca_pem_).status().message()), HasSubstr("chmod 600"));
   std::filesystem::remove(folder_ + "/ca.key");
   EXPECT_TRUE(absl::IsNotFound(ReadAuthority(folder_, ca_pem_).status()));
+}
+
+TEST_F(CertificateDeskTest, AFolderOrAFileThatAnybodyMayWriteIsFoundAtTheStart) {
+  const auto fault = [&](const std::string& path, mode_t mode) {
+    struct stat before {};
+    EXPECT_EQ(stat(path.c_str(), &before), 0);
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    const absl::Status status = ReadAuthority(folder_, ca_pem_).status();
+    EXPECT_EQ(chmod(path.c_str(), before.st_mode & 07777), 0);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << path;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(fault(folder_, 0777), HasSubstr("chmod o-w " + folder_));
+  for (const char* file : {"/issued.txt", "/ca.pem"}) {
+    EXPECT_THAT(fault(folder_ + file, 0666), HasSubstr("chmod o-w " + folder_ + file));
+  }
+  EXPECT_THAT(fault(folder_ + "/ca.key", 0602), HasSubstr("chmod 600"));
+  EXPECT_TRUE(ReadAuthority(folder_, ca_pem_).ok());
+}
+
+TEST_F(CertificateDeskTest, AFileOfAStrangerIsFoundAtTheStart) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give files away";
+  ASSERT_EQ(chown((folder_ + "/issued.txt").c_str(), 12'345, 12'345), 0);
+  EXPECT_THAT(std::string(ReadAuthority(folder_, ca_pem_).status().message()),
+              HasSubstr("who could make certificates"));
 }
 
 TEST_F(CertificateDeskTest, ALostRecordIsFoundAtTheStart) {

@@ -4,12 +4,9 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -17,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "core/config/config.h"
 #include "core/config/toml_text.h"
+#include "core/config/writers.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
 
@@ -31,33 +29,6 @@ bool IsHex(std::string_view text, std::size_t digits) {
   return text.size() == digits && std::ranges::all_of(text, [](char c) {
            return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
          });
-}
-
-// Whoever may write the file, or put another in its place, makes tokens of operators.
-absl::Status CheckWriters(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  const std::string folder = parent.empty() ? "." : parent;
-  struct stat place {};
-  if (stat(folder.c_str(), &place) != 0) return absl::OkStatus();  // there is no file
-  // In a folder with the sticky bit others replace only what is theirs.
-  if ((place.st_mode & S_IWOTH) != 0 && (place.st_mode & S_ISVTX) == 0) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: anybody may write to its folder; take that right away: chmod o-w {}", path, folder));
-  }
-  struct stat facts {};
-  if (stat(path.c_str(), &facts) != 0) return absl::OkStatus();
-  if ((facts.st_mode & S_IWOTH) != 0) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: anybody may write to it; take that right away: chmod o-w {}", path, path));
-  }
-  // The owner of the folder could replace the file anyway.
-  if (facts.st_uid != 0 && facts.st_uid != geteuid() && facts.st_uid != place.st_uid) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: belongs to the user with the id {}, who could make tokens; give it to the "
-                    "aggregator's user: chown USER {}",
-                    path, facts.st_uid, path));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> RandomHex(std::size_t bytes) {
@@ -145,7 +116,7 @@ absl::StatusOr<TokenSet> TokenSet::Parse(std::string_view text, std::string_view
 }
 
 absl::StatusOr<TokenSet> TokenSet::Read(const std::string& path) {
-  RETURN_IF_ERROR(CheckWriters(path));
+  RETURN_IF_ERROR(CheckWriters(path, "make tokens"));
   absl::StatusOr<std::string> text = runtime::ReadFile(path, kMostBytes);
   if (absl::IsNotFound(text.status())) return TokenSet();
   RETURN_IF_ERROR(text.status());
