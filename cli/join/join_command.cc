@@ -1,13 +1,16 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 #include <sys/types.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/join/held_certificates.h"
 #include "cli/join/https_client.h"
 #include "cli/join/invitation.h"
 #include "cli/owned_output.h"
@@ -33,7 +36,8 @@ constexpr const char* kJoinExamples = R"(Examples:
 TOKEN is the line that `tributary token invite` printed. The board makes its key here; the key never leaves it.
 The board checks the aggregator by the hash of the authority in the token before it sends the token. Then it gets
 its certificate. Put the [tls] table that is printed into the node's configuration. If an answer is lost, run the
-command again: the same board gets the same name.)";
+command again: the same board gets the same name. A valid certificate in the folder
+is not replaced: remove it first.)";
 
 struct JoinArguments {
   std::string token;
@@ -126,6 +130,39 @@ absl::StatusOr<v1::JoinResponse> AskToJoin(const Invitation& invitation, const H
   return response;
 }
 
+std::string DateOf(std::int64_t unix_s) { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(unix_s)); }
+
+config::TlsFiles FilesIn(const std::string& folder, const std::string& name) {
+  return {folder + "/" + name + ".pem", folder + "/" + name + ".key", folder + "/ca.pem"};
+}
+
+void PrintTable(const config::TlsFiles& files) {
+  fmt::print("\n[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nca = \"{}\"\nrenew = true\n",
+             std::filesystem::absolute(files.certificate).string(),
+             std::filesystem::absolute(files.key).string(), std::filesystem::absolute(files.ca).string());
+}
+
+// What the folder has of this authority under the wanted name, or under any. As `tributary certs`, joining
+// replaces no certificate that works: neither by another use nor by another authority, whose ca.pem all in
+// the folder would get.
+absl::StatusOr<std::optional<HeldCertificate>> JoinedAlready(const JoinArguments& arguments,
+                                                             const std::string& ca_sha256) {
+  std::optional<HeldCertificate> joined;
+  for (const HeldCertificate& each : HeldCertificates(arguments.out, ca_sha256)) {
+    const bool same_name = arguments.name == each.name;
+    if (!each.of_authority || (same_name && !each.client)) {
+      return WithExitCode(absl::FailedPreconditionError(fmt::format(
+                              "{} is valid until {} and {}: name another folder with --out; to replace it, "
+                              "remove the file first",
+                              FilesIn(arguments.out, each.name).certificate, DateOf(each.expires_unix_s),
+                              each.of_authority ? "a server's" : "of another authority than the token")),
+                          runtime::kExitCantCreate);
+    }
+    if (each.client && (same_name || arguments.name.empty()) && !joined) joined = each;
+  }
+  return joined;
+}
+
 absl::Status Join(const JoinArguments& arguments) {
   const absl::StatusOr<Invitation> invitation = ParseInvitation(arguments.token);
   if (!invitation.ok()) return UsageError(std::string(invitation.status().message()));
@@ -135,6 +172,14 @@ absl::Status Join(const JoinArguments& arguments) {
   const std::string& out = arguments.out;
   RETURN_IF_ERROR(MakeFolder(out));
   RETURN_IF_ERROR(CheckFiles(out, arguments.name));
+  ASSIGN_OR_RETURN(const auto already, JoinedAlready(arguments, invitation->ca_sha256));
+  if (already) {
+    const config::TlsFiles files = FilesIn(out, already->name);
+    fmt::print("already joined as {}, valid until {}; to join again, remove {} first\n", already->name,
+               DateOf(already->expires_unix_s), runtime::Printable(files.certificate));
+    PrintTable(files);
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(invitation->address));
   ASSIGN_OR_RETURN(const std::string ca_pem, FetchAuthority(*invitation, address));
   ASSIGN_OR_RETURN(const config::Key key, KeyToJoinWith(out));
@@ -143,16 +188,15 @@ absl::Status Join(const JoinArguments& arguments) {
                    AskToJoin(*invitation, {address, ca_pem}, arguments.name, request));
 
   const std::string& name = joined.name();
-  const config::TlsFiles files{out + "/" + name + ".pem", out + "/" + name + ".key", out + "/ca.pem"};
+  const config::TlsFiles files = FilesIn(out, name);
   RETURN_IF_ERROR(WriteIn(out, "ca.pem", joined.ca(), 0644));
   RETURN_IF_ERROR(WriteIn(out, name + ".key", certificates::PemOf(*key), 0600));
   RETURN_IF_ERROR(WriteIn(out, name + ".pem", joined.certificate(), 0644));
   RETURN_IF_ERROR(config::LoadTls(files, config::kClientOnly).status());
   std::error_code ignored;  // the key is in NAME.key
   std::filesystem::remove(out + "/" + kKeyFile, ignored);
-  fmt::print("joined as {}\n\n[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nca = \"{}\"\nrenew = true\n", name,
-             std::filesystem::absolute(files.certificate).string(),
-             std::filesystem::absolute(files.key).string(), std::filesystem::absolute(files.ca).string());
+  fmt::print("joined as {}\n", name);
+  PrintTable(files);
   return absl::OkStatus();
 }
 

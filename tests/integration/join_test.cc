@@ -183,6 +183,35 @@ TEST_F(JoinTest, ABoardWhoseAnswerWasLostAsksAgainForTheSameName) {
   EXPECT_THAT(Join(token, "board", "east").output, HasSubstr("this board has joined as \"south\""));
 }
 
+TEST_F(JoinTest, JoiningAgainKeepsAValidCertificateAndSaysSo) {
+  const std::string token = Invite({"south"});
+  ASSERT_EQ(JoinSoon(token, "board").status, 0);
+  const std::string before = ReadText(folder_.Path("board/south.pem"));
+  for (const char* name : {"", "south"}) {
+    const CommandResult again = Join(token, "board", name);
+    EXPECT_EQ(again.status, 0);
+    EXPECT_THAT(again.output, HasSubstr("already joined as south, valid until 2"));
+    EXPECT_THAT(again.output, HasSubstr("renew = true"));
+  }
+  EXPECT_EQ(ReadText(folder_.Path("board/south.pem")), before);
+}
+
+TEST_F(JoinTest, AValidCertificateOfAnotherAuthorityStays) {
+  const Certificates other(folder_, "other", {"south"});
+  const std::string before = ReadText(other.File("south.pem")), ca = ReadText(other.File("ca.pem"));
+  const std::string token = Invite({"south", "east"});
+  for (const char* name : {"", "south", "east"}) {
+    const CommandResult refused = Join(token, "other", name);
+    EXPECT_EQ(refused.status, 73);
+    EXPECT_THAT(refused.output, HasSubstr("of another authority than the token"));
+    EXPECT_THAT(refused.output, HasSubstr("remove the file first"));
+  }
+  EXPECT_EQ(ReadText(other.File("south.pem")), before);
+  EXPECT_EQ(ReadText(other.File("ca.pem")), ca);
+  std::filesystem::remove(other.File("south.pem"));
+  EXPECT_THAT(JoinSoon(token, "other", "south").output, HasSubstr("joined as south"));
+}
+
 // Whoever has the daemon's account could lead root anywhere.
 TEST_F(JoinTest, ALinkInTheBoardsFolderIsRefusedBeforeAnythingIsGiven) {
   const std::string token = Invite({"south"});
