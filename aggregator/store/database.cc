@@ -39,8 +39,14 @@ std::string FileOf(sqlite3* database) {
   return file == nullptr ? "store" : file;
 }
 
+constexpr std::string_view kRemedy =
+    "; stop the aggregator, move the store away and restore a backup (docs/running.md, \"Back up the "
+    "store\")";
+
 absl::Status Failure(sqlite3* database, int result) {
-  return absl::Status(CodeOf(result), fmt::format("{}: {}", FileOf(database), sqlite3_errmsg(database)));
+  const absl::StatusCode code = CodeOf(result);
+  return absl::Status(code, fmt::format("{}: {}{}", FileOf(database), sqlite3_errmsg(database),
+                                        code == absl::StatusCode::kDataLoss ? kRemedy : ""));
 }
 
 // Binds copies. Gives SQLite's result.
@@ -109,8 +115,8 @@ absl::Status Database::CheckPages() {
   const auto text = [](const Row& row) { return row.Bytes(0); };
   ASSIGN_OR_RETURN(const std::vector<std::string> findings, Query(text, "PRAGMA quick_check(1)"));
   if (findings.size() == 1 && findings[0] == "ok") return absl::OkStatus();
-  return absl::DataLossError(fmt::format("{}: is damaged: {}", FileOf(database_.get()),
-                                         findings.empty() ? std::string() : findings[0]));
+  return absl::DataLossError(fmt::format("{}: is damaged: {}{}", FileOf(database_.get()),
+                                         findings.empty() ? std::string() : findings[0], kRemedy));
 }
 
 absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {

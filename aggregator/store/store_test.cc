@@ -218,7 +218,9 @@ TEST_F(StoreTest, StopsOnADamagedDatabaseAndLeavesIt) {
     file.write("not a database, certainly", 25);
   }
   const auto before = std::filesystem::last_write_time(path);
-  EXPECT_EQ(Store::Open(folder_).status().code(), absl::StatusCode::kDataLoss);
+  const absl::Status damaged = Store::Open(folder_).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr("move the store away and restore a backup"));
   EXPECT_EQ(std::filesystem::last_write_time(path), before);
 }
 

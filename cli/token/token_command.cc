@@ -153,11 +153,14 @@ absl::Status InviteBoards(const TokenInviteArguments& arguments) {
   return absl::OkStatus();
 }
 
+// An absent file has no tokens, which the aggregator takes; whoever asks may have mistyped it.
+absl::Status CheckThere(const std::string& file) {
+  if (access(file.c_str(), F_OK) == 0) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format("{}: {}", file, std::strerror(errno)));
+}
+
 absl::Status ListTokens(const TokenListArguments& arguments) {
-  // An absent file has no tokens, which the aggregator takes; whoever asks may have mistyped it.
-  if (access(arguments.file.c_str(), F_OK) != 0) {
-    return absl::NotFoundError(fmt::format("{}: {}", arguments.file, std::strerror(errno)));
-  }
+  RETURN_IF_ERROR(CheckThere(arguments.file));
   ASSIGN_OR_RETURN(const config::TokenSet tokens, config::TokenSet::Read(arguments.file));
   const std::int64_t now_s = UnixSecondsNow();
   if (arguments.json) {
@@ -186,6 +189,7 @@ absl::Status ListTokens(const TokenListArguments& arguments) {
 }
 
 absl::Status RevokeToken(const TokenRevokeArguments& arguments) {
+  RETURN_IF_ERROR(CheckThere(arguments.file));
   config::AccessToken revoked;
   RETURN_IF_ERROR(ChangeTokens(arguments.file, [&](config::TokenSet& tokens) -> absl::Status {
     ASSIGN_OR_RETURN(revoked, tokens.Remove(arguments.token));

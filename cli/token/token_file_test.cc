@@ -83,6 +83,12 @@ TEST(LinkedTokenFileTest, IsRefusedAndSoIsItsLock) {
   EXPECT_EQ(*runtime::ReadFile(target), "# of root\n");
 }
 
+TEST_F(TokenFileTest, IsNoDevice) {
+  const absl::Status refused = ChangeTokens("/dev/full", [](config::TokenSet&) { return absl::OkStatus(); });
+  EXPECT_EQ(ExitCode(refused), runtime::kExitCantCreate);
+  EXPECT_EQ(refused.message(), "/dev/full: is a pipe or a device, expected a file");
+}
+
 TEST_F(TokenFileTest, WritesNothingIfTheChangeIsRefused) {
   ASSERT_TRUE(AddToken("a").ok());
   EXPECT_TRUE(absl::IsAlreadyExists(AddToken("a")));

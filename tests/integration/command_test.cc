@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <filesystem>
 #include <regex>
 #include <string>
 #include <utility>
@@ -282,6 +283,17 @@ TEST_F(CommandTest, CompletionOffersTheCommandsThatBeginSo) {
   for (const char* address : {"127.0.0.1:92936", "127.0.0.1", "foo", ""}) {
     EXPECT_EQ(Run({"status", "--aggregator", address}).exit_code, 64) << address;
   }
+}
+
+TEST_F(CommandTest, ATokenFileThatIsNotThereIsNamed) {
+  const std::string file = folder_.Path("none.toml");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"token", "list", "--file", file},
+                                                  {"token", "revoke", "a", "--file", file}}) {
+    const Said said = Run(command);
+    EXPECT_EQ(said.exit_code, 66);
+    EXPECT_THAT(said.text, HasSubstr(file + ": No such file or directory"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(file + ".lock"));
 }
 
 // The words of the library that parses command lines are for its users, not for ours.
