@@ -17,6 +17,7 @@
 #include "cli/load/load_client.h"
 #include "cli/load/load_echo.h"
 #include "cli/load/load_server.h"
+#include "core/link/spool/reconnect.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
@@ -100,8 +101,8 @@ class MetricsReader {
   MetricSamples before_;
 };
 
-// Until the time is over, or stop is requested. Errors: as LoadClient::Run at the end of the last turn; all
-// turns are in `measured` and in the client's counts.
+// Until the time is over, stop is requested, or the aggregator refuses. Errors: as LoadClient::Run at the end
+// of the last turn; all turns are in `measured` and in the client's counts.
 absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo, LoadClient& client,
                      MetricsReader& metrics, const std::stop_token& stop, Measured& measured) {
   const EchoPeer::Load echo_load{
@@ -126,6 +127,7 @@ absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo,
     measured.slot.Merge(slot);
     measured.echo_message.Merge(message);
     measured.echo_burst.Merge(burst);
+    if (!ended.ok() && !link::Reconnect::MayPass(ended)) break;
   }
   return ended;
 }
@@ -314,10 +316,14 @@ void AddLoadCommand(Commands& program) {
       "  tributary load --aggregator \"\" --seconds 10                      an aggregator of its own\n"
       "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
       "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
-      "panel is a node with a connection of its own. Where the connection breaks it is opened again, and "
-      "what\n"
-      "was under way is counted as lost. The report is printed also if Ctrl-C ends the load, or if the\n"
-      "aggregator is away at the end (exit status 69). Exit status 1: a frame or a slot was lost.");
+      "panel is a node with a connection of its own. The name on the certificate must own the sources\n"
+      "([[site.owner]]) and be in viewers of [access]; with --http, the aggregator's HTTP must take callers\n"
+      "without a certificate as viewers.\n\n"
+      "If the connection breaks, the command opens it again and counts what was under way as lost. If the\n"
+      "aggregator refuses, it ends at once with the aggregator's reason. It prints the report also if "
+      "Ctrl-C\n"
+      "ends the load, or if the aggregator is away at the end (exit status 69). Exit status 1: a frame or a\n"
+      "slot was lost, or the aggregator refused.");
 }
 
 }  // namespace tributary::cli

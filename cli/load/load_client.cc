@@ -5,20 +5,21 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 #include <utility>
 
 #include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/hello.h"
+#include "core/wire/peer.h"
 
 namespace tributary::cli {
 namespace {
 
 constexpr std::int64_t kConnectNs = 5'000'000'000;
 constexpr std::int64_t kDrainNs = 2'000'000'000;
-constexpr std::int64_t kReopenNs = 100'000'000;  // between two attempts
-constexpr std::int64_t kStopMs = 100;            // how often a connecting client looks whether to stop
+constexpr std::int64_t kStopMs = 100;  // how often a connecting client looks whether to stop
 // Flat out: messages in flight per panel, and by how many one panel may be ahead of another, which bounds the
 // slots that the aggregator has open.
 constexpr std::uint64_t kMaxInFlight = 16;
@@ -47,6 +48,7 @@ LoadClient::LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> 
       tls_(std::move(tls)),
       streams_(tls_ ? 1 : plan.panels),
       panels_per_stream_(plan.panels / streams_),
+      reconnect_(std::random_device{}()),
       pace_(plan.rate_hz, plan.slot) {
   for (std::uint32_t i = 0; i < plan.panels; ++i) {
     messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
@@ -103,9 +105,10 @@ absl::Status LoadClient::Open(std::int64_t patience_ns) {
   request.set_site(plan_.site);
   request.set_max_rate_hz(plan_.watch_rate_hz);
   watch.stream->WriteLast(Encode(request), grpc::WriteOptions(), &watch.written);
+  watch.stream->ReadInitialMetadata(&watch.admitted);
 
   const std::int64_t deadline_ns = clock_.SteadyNs() + patience_ns;
-  for (std::size_t awaited = 2 * streams_ + 1; awaited > 0;) {
+  for (std::size_t awaited = 2 * streams_ + 2; awaited > 0;) {
     void* tag = nullptr;
     bool ok = true;
     if (queue_->AsyncNext(&tag, &ok, Within(kStopMs)) != grpc::CompletionQueue::GOT_EVENT) {
@@ -116,20 +119,26 @@ absl::Status LoadClient::Open(std::int64_t patience_ns) {
     }
     const auto* event = static_cast<const Event*>(tag);
     Connection& connection = *connections_[event->stream];
-    if (event == &connection.ended) {
-      const bool said_why = !connection.status->ok();
-      return FromPeer(
-          said_why ? *connection.status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "it ended the stream"),
-          plan_.connection);
-    }
-    if (ok) {
+    if (event == &connection.ended) return EndOf(connection);
+    const bool refused = event == &connection.admitted &&
+                         !connection.context.GetServerInitialMetadata().contains(wire::kWatchAdmitted);
+    if (ok && !refused) {
       --awaited;
-    } else if (!connection.status) {
-      connection.stream->Finish(&connection.status.emplace(), &connection.ended);
+    } else {
+      AskWhy(connection);
     }
   }
   for (const auto& each : connections_) each->stream->Read(&each->incoming, &each->read);
+  opened_ns_ = clock_.SteadyNs();
   return absl::OkStatus();
+}
+
+void LoadClient::AskWhy(Connection& connection) {
+  if (!connection.status) connection.stream->Finish(&connection.status.emplace(), &connection.ended);
+}
+
+absl::Status LoadClient::EndOf(const Connection& connection) const {
+  return FromPeer(wire::StreamEnd(*connection.status), plan_.connection);
 }
 
 std::size_t LoadClient::message_bytes() const { return messages_.front().bytes().size(); }
@@ -180,7 +189,11 @@ bool LoadClient::Reopen() {
   std::uint64_t most = 0;
   for (const auto& each : connections_) most = std::max(most, each->messages / panels_per_stream_ + 1);
   flat_out_epoch_ += most * plan_.frames_per_message;
-  while (!TimeIsOver()) {
+  reconnect_.Lasted(clock_.SteadyNs() - opened_ns_);
+  while (link::Reconnect::MayPass(broken_)) {
+    clock_.SleepFor(std::clamp<std::int64_t>(end_ns_ - clock_.SteadyNs(), 0, reconnect_.DelayNs(broken_)),
+                    stop_);
+    if (TimeIsOver()) break;
     Close();
     broken_ = Open(std::min(kConnectNs, end_ns_ - clock_.SteadyNs()));
     if (broken_.ok()) {
@@ -188,7 +201,6 @@ bool LoadClient::Reopen() {
       if (!flat_out()) counts_.slots_unsent += pace_.Skip(clock_.SteadyNs());
       return true;
     }
-    clock_.SleepFor(std::clamp<std::int64_t>(end_ns_ - clock_.SteadyNs(), 0, kReopenNs), stop_);
   }
   return false;
 }
@@ -230,11 +242,11 @@ bool LoadClient::Step(gpr_timespec deadline) {
   if (queue_->AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
   const Event& event = *static_cast<Event*>(tag);
   Connection& connection = *connections_[event.stream];
-  if (!ok) {
-    broken_ = FromPeer(absl::UnavailableError("the connection broke"), plan_.connection);
-    return true;
-  }
-  if (&event == &connection.read) {
+  if (&event == &connection.ended) {
+    broken_ = EndOf(connection);
+  } else if (!ok) {
+    AskWhy(connection);
+  } else if (&event == &connection.read) {
     const bool watches = event.stream == watcher();
     watches ? OnSlot(connection) : OnAcknowledged(connection);
     connection.stream->Read(&connection.incoming, &connection.read);
@@ -313,7 +325,7 @@ void LoadClient::Send(std::size_t panel) {
 }
 
 void LoadClient::WriteNext(Connection& connection) {
-  if (connection.writing || connection.waiting.empty()) return;
+  if (connection.writing || connection.status || connection.waiting.empty()) return;
   connection.writing = true;
   connection.stream->Write(connection.waiting.front(), &connection.written);
   connection.waiting.pop_front();

@@ -20,6 +20,7 @@
 #include "cli/load/load_message.h"
 #include "cli/load/load_pace.h"
 #include "core/estimate/slot_length.h"
+#include "core/link/spool/reconnect.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "tributary/v1/fusion.pb.h"
@@ -59,15 +60,17 @@ struct LoadCounts {
 // connection of its own, the watcher another.
 class LoadClient {
  public:
-  // Connects, says hello on every stream and starts to watch. Errors: those of LoadClientTls and FromPeer.
+  // Connects, says hello on every stream and starts to watch. Returns once the aggregator has admitted all of
+  // them. Errors: those of LoadClientTls and FromPeer.
   static absl::StatusOr<std::unique_ptr<LoadClient>> Connect(const LoadPlan& plan);
   ~LoadClient();
 
   // Sends for the given time or until stop is requested, then waits until all is acknowledged and received,
   // at most two seconds. Appends to `latency`: from the stamp of a slot, taken before its first frame is
-  // written, to its receipt by the watcher. Where a stream breaks, opens all of them again until the time is
-  // over, and goes on; what was under way is lost. Unavailable: nobody is there at the end. The counts are
-  // then right, too, and a further run begins with opening the streams.
+  // written, to its receipt by the watcher. Where a stream breaks, pauses, opens all of them again until the
+  // time is over, and goes on; what was under way is lost. Errors: Unavailable if nobody is there at the end;
+  // at once what the aggregator says if another attempt would be refused, too (link::Reconnect::MayPass). The
+  // counts are right after an error, too. After Unavailable, a further run begins with opening the streams.
   absl::Status Run(std::chrono::nanoseconds duration, std::stop_token stop,
                    runtime::LatencyHistogram& latency);
 
@@ -86,13 +89,13 @@ class LoadClient {
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
     std::optional<grpc::Status> status;  // asked for once the stream has failed
     grpc::ByteBuffer incoming;
-    Event written, read, ended;
+    Event written, read, admitted, ended;
     bool writing = false;
     std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
     std::uint64_t messages = 0;
     std::uint64_t acknowledged = 0;  // sequence
 
-    explicit Connection(std::size_t index) : written{index}, read{index}, ended{index} {}
+    explicit Connection(std::size_t index) : written{index}, read{index}, admitted{index}, ended{index} {}
   };
 
   LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls);
@@ -103,8 +106,11 @@ class LoadClient {
   // Opens all streams together. An error is the first one that the peer gives.
   absl::Status Open(std::int64_t patience_ns);
   void Close();
-  // After a stream broke: counts what it took with it, and opens all anew before the time is over. Returns
-  // whether the run can go on.
+  // After a stream failed: asks for its status, which then comes as the event `ended`.
+  static void AskWhy(Connection& connection);
+  absl::Status EndOf(const Connection& connection) const;
+  // After a stream broke: counts what it took with it, and opens all anew before the time is over, unless the
+  // aggregator refuses. Returns whether the run can go on.
   bool Reopen();
   Connection& Start(const char* method);
   v1::ReportRequest Greeting(std::size_t stream) const;
@@ -138,6 +144,8 @@ class LoadClient {
   std::uint64_t frames_given_up_ = 0, slots_given_up_ = 0;
   runtime::LatencyHistogram* latency_ = nullptr;
   absl::Status broken_;
+  link::Reconnect reconnect_;
+  std::int64_t opened_ns_ = 0;  // steady
 
   bool sending_ = false;
   std::stop_token stop_;

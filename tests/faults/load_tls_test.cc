@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/support/certificates.h"
 #include "tests/support/fleet.h"
@@ -36,6 +37,24 @@ TEST(LoadTlsTest, PanelsThatShareAStreamAreReadAtTheFullRate) {
   EXPECT_LT(json["lost_frames"].get<std::uint64_t>(), json["sent_frames"].get<std::uint64_t>() / 10) << json;
   EXPECT_GT(json["received_slots"].get<std::uint64_t>(), 6000u);
   EXPECT_LT(json["latency_us"]["p50"].get<double>(), 50'000);
+}
+
+TEST(LoadTlsTest, AnOwnerWhoIsNoViewerIsToldSo) {
+  const ScratchFolder folder;
+  const Certificates certificates(folder, "certs", {"aggregator", "board"});
+  AggregatorProcess aggregator(folder, "aggregator", {"panel-0"}, certificates.Table("aggregator"),
+                               "[[site.owner]]\nnode = \"board\"\nsources = [\"panel-0\"]\n");
+  aggregator.Start();
+  ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
+  std::vector<std::string> arguments = {
+      "load",   "--aggregator", "127.0.0.1:" + std::to_string(aggregator.ingest_port()),
+      "--site", "room",         "--panels",
+      "1"};
+  for (const std::string& option : certificates.Options("board")) arguments.push_back(option);
+  Process load(std::string(TRIBUTARY_BIN_DIR) + "/tributary", arguments, folder.Path("load.log"));
+  EXPECT_EQ(load.Wait(std::chrono::seconds(60)), 1) << load.Log();
+  EXPECT_NE(load.Log().find("\"board\" may not call Watch: add the name to viewers"), std::string::npos)
+      << load.Log();
 }
 
 }  // namespace
