@@ -61,7 +61,7 @@ absl::Status AccessControl::Admit(std::string_view path, const Peer& peer) {
   absl::Status status = Judge(path, peer, fault);
   if (status.ok()) return status;
   // A peer chooses the name of a call that nobody serves.
-  const std::string_view method = FindCall(path) == nullptr ? "unknown call" : MethodOf(path);
+  const std::string_view method = FindCall(path) == nullptr ? "unknown call" : NameOf(path);
   return RefuseCall(method, peer, fault, std::move(status));
 }
 

@@ -15,6 +15,10 @@ absl::Status Denied(std::string_view message) {
 
 // What gives a name one of the roles.
 std::string Remedy(RoleSet roles) {
+  if (roles.Has(Role::kJoiner)) {
+    return "no certificate is enough: send a token of `tributary token invite` as Authorization: Bearer "
+           "TOKEN, as `tributary join` does";
+  }
   if (roles.Has(Role::kViewer) && roles.Has(Role::kNode)) {
     return fmt::format(
         "add the name to nodes in [access] if it learns, to viewers if it watches, or give it a source with "
@@ -79,7 +83,7 @@ absl::Status AccessPolicy::CheckCall(std::string_view path, const std::string& n
   if (Refuses(name)) {
     return Denied(fmt::format("\"{}\" is in refused in [access] of the aggregator's configuration", name));
   }
-  return Denied(fmt::format("\"{}\" may not call {}: {}", name, MethodOf(path), Remedy(call->roles)));
+  return Denied(fmt::format("\"{}\" may not call {}: {}", name, NameOf(path), Remedy(call->roles)));
 }
 
 absl::Status AccessPolicy::CheckChild(const std::string& name) const {

@@ -89,6 +89,8 @@ const CallRule* FindCall(std::string_view path) {
   return found == std::end(kCalls) ? nullptr : found;
 }
 
-std::string_view MethodOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view NameOf(std::string_view path) {
+  return path.starts_with('/') ? path.substr(path.rfind('/') + 1) : path;
+}
 
 }  // namespace tributary::access

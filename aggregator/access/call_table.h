@@ -51,7 +51,7 @@ inline constexpr std::string_view kReflectionPath =
 std::span<const CallRule> CallTable();
 // Null: there is no such call.
 const CallRule* FindCall(std::string_view path);
-// "Report" of a path.
-std::string_view MethodOf(std::string_view path);
+// What messages call it: "Report" by gRPC, "GET /api/v1/runs" by HTTP.
+std::string_view NameOf(std::string_view path);
 
 }  // namespace tributary::access

@@ -219,6 +219,16 @@ TEST_F(HttpAccessTest, ACallWithoutARowIsForViewersToReadAndForOperatorsToMake) 
   EXPECT_EQ(Judge(ByCertificate("POST /new", "wall")), 403);
 }
 
+TEST_F(HttpAccessTest, NamesTheCallAndWhatItTakesToWhoShowsACertificate) {
+  EXPECT_EQ(Judge(ByCertificate("GET /api/v1/runs/", "board")), 403);
+  EXPECT_THAT(said_, HasSubstr("may not call GET /api/v1/runs/: add the name to viewers"));
+  EXPECT_EQ(Judge(ByCertificate("GET /api/v1/models/{digest}.safetensors", "wall")), 403);
+  EXPECT_THAT(said_, HasSubstr("may not call GET /api/v1/models/{digest}.safetensors: add the name to op"));
+  EXPECT_EQ(Judge(ByCertificate(kJoin, "laptop")), 403);
+  EXPECT_THAT(said_, HasSubstr("may not call POST /api/v1/join: no certificate is enough: send a token of "
+                               "`tributary token invite`"));
+}
+
 // What a browser does for a page of another site.
 TEST_F(HttpAccessTest, APageOfAnotherSiteChangesNothing) {
   const std::string stop = "POST /api/v1/runs/{run}/stop";
