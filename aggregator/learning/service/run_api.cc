@@ -82,13 +82,9 @@ absl::Status ReadCount(const http::HttpRequest& request, const std::string& key,
 }
 
 http::HttpResponse RunsPage(const RunBoard& board, const Relay* relay, const http::HttpRequest& request) {
-  const absl::StatusOr<std::uint64_t> limit =
-      http::IntegerParameter(request, "limit", kDefaultPage, 1, kLargestPage);
-  if (!limit.ok()) return Problem(limit.status());
-  v1::ListRunsRequest wanted;
-  wanted.set_after_run(request.Parameter("after_run"));
-  wanted.set_limit(static_cast<std::uint32_t>(*limit));
-  const absl::StatusOr<v1::ListRunsResponse> runs = ListRuns(board, relay, wanted);
+  const absl::StatusOr<v1::ListRunsRequest> wanted = ListRunsRequestOf(request);
+  if (!wanted.ok()) return Problem(wanted.status());
+  const absl::StatusOr<v1::ListRunsResponse> runs = ListRuns(board, relay, *wanted);
   return runs.ok() ? Answer(*runs) : Problem(runs.status());
 }
 
@@ -162,6 +158,14 @@ absl::StatusOr<v1::ListRunsResponse> ListRuns(const RunBoard& board, const Relay
   response.set_room(board.Room());
   if (relay != nullptr) *response.mutable_parent() = ParentMessage(*relay);
   return response;
+}
+
+absl::StatusOr<v1::ListRunsRequest> ListRunsRequestOf(const http::HttpRequest& request) {
+  ASSIGN_OR_RETURN(const std::uint64_t limit, http::IntegerParameter(request, "limit", 0, 0, kLargestPage));
+  v1::ListRunsRequest wanted;
+  wanted.set_after_run(request.Parameter("after_run"));
+  wanted.set_limit(static_cast<std::uint32_t>(limit == 0 ? kDefaultPage : limit));
+  return wanted;
 }
 
 absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& request) {

@@ -40,5 +40,6 @@ void AddRoutesWithoutRuns(http::HttpServer& server);
 
 // InvalidArgument, naming the parameter: not an integer, negative or too large.
 absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& request);
+absl::StatusOr<v1::ListRunsRequest> ListRunsRequestOf(const http::HttpRequest& request);
 
 }  // namespace tributary::learning

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tributary::learning {
 namespace {
@@ -29,6 +31,18 @@ TEST(RunApiTest, TakesTheFieldsOfTheRequestFromTheQuery) {
   EXPECT_EQ(page->before(), 9'000'000'000);
   EXPECT_EQ(page->nodes(), 5u);
   EXPECT_EQ(page->after_node(), "b");
+}
+
+TEST(RunApiTest, AListOfRunsHasAHundredUnlessTheQuerySaysHowMany) {
+  const auto limit = [](std::map<std::string, std::string> query) {
+    return ListRunsRequestOf({.path = "", .query = std::move(query), .rest = ""});
+  };
+  EXPECT_EQ(limit({})->limit(), 100u);
+  EXPECT_EQ(limit({{"limit", "0"}})->limit(), 100u);
+  EXPECT_EQ(limit({{"limit", "1000"}})->limit(), 1000u);
+  EXPECT_EQ(limit({{"after_run", "letters"}})->after_run(), "letters");
+  EXPECT_EQ(limit({{"limit", "1001"}}).status().message(),
+            "limit: expected an integer from 0 to 1000, found \"1001\"");
 }
 
 TEST(RunApiTest, SaysWhichParameterIsBadAndWhatIsAllowed) {
