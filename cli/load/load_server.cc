@@ -32,6 +32,12 @@ using boost::asio::ip::tcp;
 // An aggregator that is stopped or overloaded accepts connections and does not answer.
 constexpr std::chrono::seconds kHttpPatience{2};
 
+// Whether it is what HTTPS, gRPC and the like answer to a request without TLS.
+bool IsNoPlainHttp(const boost::system::error_code& error) {
+  return error.category() == http::make_error_code(http::error::end_of_stream).category() ||
+         error == boost::asio::error::connection_reset;
+}
+
 absl::StatusOr<std::string> Get(const std::string& address, const std::string& path) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return UsageError(address + ": expected host:port");
@@ -58,6 +64,12 @@ absl::StatusOr<std::string> Get(const std::string& address, const std::string& p
     }
     return response.body();
   } catch (const boost::system::system_error& error) {
+    if (IsNoPlainHttp(error.code())) {
+      return absl::UnavailableError(fmt::format(
+          "{}: no plain HTTP is served there, but HTTPS or another protocol ({}): give --http the "
+          "listen of an [http] without tls, or leave --http out",
+          address, error.code().message()));
+    }
     return absl::UnavailableError(fmt::format("{}: {}", address, error.code().message()));
   }
 }
