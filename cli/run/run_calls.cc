@@ -30,12 +30,12 @@ absl::Status CallForRun(const RunArguments& arguments,
   return PrintAnswer(arguments.connection, arguments.json, method, request, text);
 }
 
-// Asks for the other runs only if the run waits. They tell more, and nothing that is needed.
+// Asks for the other runs only if the run waits or has clusters. They tell more, and nothing that is needed.
 absl::Status Show(const RunArguments& arguments) {
   return CallForRun(arguments, &RunStub::GetRun, [&arguments](const v1::GetRunResponse& response) {
-    if (response.run().state() != v1::RUN_STATE_WAITING) return RunText(response);
+    if (response.run().state() != v1::RUN_STATE_WAITING && !response.has_clusters()) return RunText(response);
     const auto runs = CallAggregator(arguments.connection, &RunStub::ListRuns, v1::ListRunsRequest());
-    return RunText(response, runs.ok() ? WaitsBehind(*runs, response.run()) : "");
+    return RunText(response, runs.value_or(v1::ListRunsResponse()));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
@@ -39,6 +40,27 @@ std::string BehindText(const v1::Run& first, const v1::Run& run) {
   }
   return fmt::format("; nodes that name no run take part in \"{}\" until it ends",
                      wire::PeerText(first.name()));
+}
+
+// The runs that `tributary run split` has started for clusters of the run under names that it gives by
+// itself.
+std::string SplitInto(const v1::Run& run, int clusters, const v1::ListRunsResponse& runs) {
+  std::vector<std::string> names;
+  for (int number = 1; number <= clusters; ++number) {
+    const std::string name = fmt::format("{}-{}", run.name(), number);
+    const auto is_it = [&name](const v1::Run& each) { return each.name() == name && each.named_nodes() > 0; };
+    if (std::ranges::any_of(runs.runs(), is_it)) names.push_back(wire::PeerText(name));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+// What can be done with the clusters. Who stopped the run has no use for them, or has split it under other
+// names.
+std::string WhatNext(const v1::Run& run, int clusters, const v1::ListRunsResponse& runs) {
+  const std::string split = SplitInto(run, clusters, runs);
+  if (!split.empty()) return fmt::format(" (split into {})", split);
+  if (run.state() == v1::RUN_STATE_STOPPED) return "";
+  return fmt::format(" (tributary run split {})", wire::PeerText(run.name()));
 }
 
 std::string SizeText(std::uint64_t bytes) {
@@ -147,13 +169,13 @@ std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& nam
   });
 }
 
-std::string ClustersText(const v1::GetRunResponse& response) {
+std::string ClustersText(const v1::GetRunResponse& response, const v1::ListRunsResponse& runs) {
   if (!response.has_clusters()) return "";
   const v1::Clusters& found = response.clusters();
   if (found.clusters().empty()) return fmt::format("no clusters: {}\n", wire::PeerText(found.message()));
-  std::string text = fmt::format("{} clusters after round {}, agreement {:.2f} (tributary run split {})\n",
-                                 found.clusters_size(), found.round(), found.agreement(),
-                                 wire::PeerText(response.run().name()));
+  std::string text =
+      fmt::format("{} clusters after round {}, agreement {:.2f}{}\n", found.clusters_size(), found.round(),
+                  found.agreement(), WhatNext(response.run(), found.clusters_size(), runs));
   int number = 0;
   for (const v1::Cluster& each : found.clusters()) {
     text += fmt::format("  {}: {}\n", ++number, NamesText(each.nodes()));
@@ -174,7 +196,12 @@ std::string ClusterNews(std::uint32_t before, const v1::Run& run) {
                      run.clusters(), wire::PeerText(run.name()));
 }
 
-std::string RunText(const v1::GetRunResponse& response, const std::string& behind) {
+bool IsPauseNews(v1::RunState before, const v1::Run& run) {
+  if (run.state() == before || HasEnded(run)) return false;
+  return run.state() == v1::RUN_STATE_PAUSED || before == v1::RUN_STATE_PAUSED;
+}
+
+std::string RunText(const v1::GetRunResponse& response, const v1::ListRunsResponse& runs) {
   Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
   for (const v1::Participant& each : response.participants()) {
@@ -182,9 +209,10 @@ std::string RunText(const v1::GetRunResponse& response, const std::string& behin
               each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
               each.last_refusal());
   }
-  std::string text = fmt::format("{}{}\nmodel {}\n{}\n{}\n{}\n", RunSummary(response.run()), behind,
-                                 absl::BytesToHexString(response.run().model_sha256()),
-                                 ClustersText(response), table.Text(), RoundHeading());
+  std::string text =
+      fmt::format("{}{}\nmodel {}\n{}\n{}\n{}\n", RunSummary(response.run()),
+                  WaitsBehind(runs, response.run()), absl::BytesToHexString(response.run().model_sha256()),
+                  ClustersText(response, runs), table.Text(), RoundHeading());
   const auto shown = std::min(static_cast<std::size_t>(response.history_size()), Table::kMaxRows);
   for (std::size_t i = 0; i < shown; ++i) {
     text += RoundLineText(response.history(static_cast<int>(i))) + "\n";

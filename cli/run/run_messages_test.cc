@@ -91,6 +91,42 @@ TEST(RunMessagesTest, NamesTheNodesOfEachCluster) {
               HasSubstr("\n  alone: west, \"b, b1\"\n  not found again since round 50: they moved little\n"));
 }
 
+TEST(RunMessagesTest, OffersNoSplitOfARunThatWasSplit) {
+  v1::GetRunResponse response;
+  response.mutable_run()->set_name("clu");
+  response.mutable_run()->set_state(v1::RUN_STATE_STOPPED);
+  response.mutable_clusters()->add_clusters()->add_nodes("a");
+  response.mutable_clusters()->add_clusters()->add_nodes("b");
+  EXPECT_THAT(ClustersText(response), ::testing::StartsWith("2 clusters after round 0, agreement 0.00\n"));
+  v1::ListRunsResponse runs;
+  for (const char* name : {"clu", "clu-1", "clu-2", "clu-3"}) {
+    v1::Run& run = *runs.add_runs();
+    run.set_name(name);
+    run.set_named_nodes(1);
+  }
+  EXPECT_THAT(RunText(response, runs), HasSubstr("agreement 0.00 (split into clu-1, clu-2)\n"));
+  response.mutable_run()->set_state(v1::RUN_STATE_FINISHED);
+  EXPECT_THAT(ClustersText(response, runs), HasSubstr("(split into clu-1, clu-2)\n"));
+  runs.mutable_runs(1)->set_named_nodes(0);
+  runs.mutable_runs(2)->set_named_nodes(0);
+  EXPECT_THAT(ClustersText(response, runs), HasSubstr("(tributary run split clu)\n")) << "another's names";
+}
+
+TEST(RunMessagesTest, SaysThatARunIsPausedAndGoesOn) {
+  v1::Run run;
+  run.set_name("letters");
+  run.set_state(v1::RUN_STATE_PAUSED);
+  EXPECT_TRUE(IsPauseNews(v1::RUN_STATE_RUNNING, run));
+  EXPECT_TRUE(IsPauseNews(v1::RUN_STATE_UNSPECIFIED, run));
+  EXPECT_FALSE(IsPauseNews(v1::RUN_STATE_PAUSED, run));
+  EXPECT_THAT(RunSummary(run), HasSubstr("letters: paused"));
+  run.set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_TRUE(IsPauseNews(v1::RUN_STATE_PAUSED, run));
+  EXPECT_FALSE(IsPauseNews(v1::RUN_STATE_WAITING, run)) << "its rounds say it";
+  run.set_state(v1::RUN_STATE_STOPPED);
+  EXPECT_FALSE(IsPauseNews(v1::RUN_STATE_PAUSED, run)) << "the last line says it";
+}
+
 TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
   v1::Round round;
   round.set_failure("\x1b[2Jgone");
@@ -126,7 +162,7 @@ TEST(RunMessagesTest, SaysThatAWaitingRunsNodesAreInAnEarlierOne) {
   EXPECT_EQ(WaitsBehind(runs, runs.runs(1)), "") << "it does not wait";
   v1::GetRunResponse shown;
   *shown.mutable_run() = second;
-  EXPECT_THAT(RunText(shown, WaitsBehind(runs, second)), HasSubstr("said" + behind + "\nmodel "));
+  EXPECT_THAT(RunText(shown, runs), HasSubstr("said" + behind + "\nmodel "));
   runs.mutable_runs(1)->set_connected_nodes(0);
   EXPECT_EQ(WaitsBehind(runs, second), "") << "nobody is kept there";
   runs.mutable_runs(1)->set_connected_nodes(4);

@@ -56,10 +56,11 @@ class RunScreen {
     std::cout << erase();
     for (const v1::Round& round : response.rounds()) std::cout << RoundLineText(round) << "\n";
     std::cout << ClusterNews(std::exchange(clusters_, response.run().clusters()), response.run());
+    const bool pause_news = IsPauseNews(std::exchange(state_, response.run().state()), response.run());
     const std::string summary = RunSummary(response.run());
     if (terminal_) {
       std::cout << summary;
-    } else if (response.run().state() == v1::RUN_STATE_WAITING && said_ != summary) {
+    } else if (pause_news || (response.run().state() == v1::RUN_STATE_WAITING && said_ != summary)) {
       std::cout << summary << "\n";
       said_ = summary;
     }
@@ -83,6 +84,7 @@ class RunScreen {
   const bool terminal_;
   std::string said_;            // the last line of a run that waits
   std::uint32_t clusters_ = 0;  // that were found last
+  v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   bool begun_ = false;
   bool away_ = false;
 };

@@ -57,6 +57,12 @@ export function learningTests(browser) {
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog', { state: 'detached' });
     assert.equal((await setup.get('api/v1/runs')).runs.length, 1);
+    const lines = await page.$$eval('td.time', (cells) => cells.map((cell) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      return text.getClientRects().length;
+    }));
+    assert.ok(lines.length > 0 && lines.every((each) => each === 1), `lines of each time: ${lines}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.deepEqual(faults, []);
     await close();

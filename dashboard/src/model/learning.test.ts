@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { CheckFinding, FlowAccount, Node, NodeStatus, Round } from '../api/types';
+import type { CheckFinding, FlowAccount, Node, NodeStatus, Round, Run } from '../api/types';
 import { Confusion } from './confusion';
 import { parseFaults } from './faults';
 import { FrameRates, inOrder, matches, troublesOf, warningsOf } from './fleet';
 import { accountOf, balanceOf } from './flow';
-import { accuracyCurves, committed, operationsOf } from './runs';
+import { accuracyCurves, committed, operationsOf, splitInto } from './runs';
 import type { Slot } from './slot';
 
 const account = (total: number, entries: [string, string, number][]): FlowAccount => ({
@@ -103,4 +103,11 @@ test('the confusion counts each slot once, and only where the truth is known', (
   confusion.add(slot, 2);
   confusion.add(slot, 2);
   expect([confusion.judged, confusion.right, confusion.share(0, 1), confusion.share(1, 1)]).toEqual([2, 1, 0.5, NaN]);
+});
+
+test('the runs that came of a split are known by name and by the nodes that they name', () => {
+  const run = (name: string, named_nodes: number) => ({ name, named_nodes }) as Run;
+  const runs = [run('clu', 0), run('clu-1', 3), run('clu-2', 0), run('clu-3', 2), run('clu-4', 1)];
+  expect(splitInto(runs[0]!, 3, runs)).toEqual(['clu-1', 'clu-3']);
+  expect(splitInto(runs[0]!, 3, runs.slice(0, 1))).toEqual([]);
 });

@@ -47,6 +47,12 @@ export const CONSEQUENCES: Record<Operation, (run: Run) => string> = {
   delete: (run) => `${run.name} disappears with its history and all of its models. This cannot be undone.`,
 };
 
+// The runs that `tributary run split` has started for the clusters of a run under names that it gives by itself.
+export function splitInto(run: Run, clusters: number, runs: readonly Run[]): string[] {
+  const names = Array.from({ length: clusters }, (_, index) => `${run.name}-${index + 1}`);
+  return names.filter((name) => runs.some((each) => each.name === name && each.named_nodes > 0));
+}
+
 // Lines of the history that are committed rounds, ascending; a roll-back hides the rounds after it.
 export function committed(history: readonly Round[]): Round[] {
   const rounds: Round[] = [];

@@ -25,7 +25,7 @@ export function LearningView({ route }: { route: Route }) {
   const { answer, problem } = usePoll(runs);
   const operator = useOperator();
   if (route.parameters.has('start')) return <StartView started={runs.wake} />;
-  if (route.name !== '') return <RunView key={route.name} name={route.name} changed={runs.wake} />;
+  if (route.name !== '') return <RunView key={route.name} name={route.name} runs={answer?.runs ?? []} changed={runs.wake} />;
   if (answer === undefined && problem?.status === 404) {
     return <Empty title="No federated learning here"><p>Set <code>[federation]</code> in the aggregator’s configuration, and nodes can train together.</p></Empty>;
   }

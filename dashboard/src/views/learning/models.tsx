@@ -18,7 +18,7 @@ function Row({ run, model, operator, ask }: { run: Run; model: Model; operator: 
   return (
     <tr class={model.current ? 'chosen' : ''}>
       <th scope="row">{model.round === 0 ? 'initial' : model.round}</th>
-      <td>{dateAndTime(milliseconds(model.created_unix_ns))}</td>
+      <td class="time">{dateAndTime(milliseconds(model.created_unix_ns))}</td>
       <td><code>{name.slice(0, 16)}…</code></td>
       <td class="number">{bytes(count(model.file_bytes))}</td>
       <td>

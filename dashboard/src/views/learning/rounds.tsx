@@ -78,7 +78,7 @@ export function Rounds({ history }: { history: readonly Round[] }) {
           {history.slice(-SHOWN).reverse().map((round) => (
             <tr>
               <th scope="row">{round.round}</th>
-              <td>{dateAndTime(milliseconds(round.ended_unix_ns))}</td>
+              <td class="time">{dateAndTime(milliseconds(round.ended_unix_ns))}</td>
               <td class="number">{duration(milliseconds(round.ended_unix_ns) - milliseconds(round.started_unix_ns))}</td>
               <td class="number">{round.accepted} of {round.asked}</td>
               <Trouble number={round.refused} />

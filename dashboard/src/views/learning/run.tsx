@@ -54,7 +54,8 @@ function RunFigures({ run }: { run: Run }) {
   );
 }
 
-export function RunView({ name, changed }: { name: string; changed: () => void }) {
+// `runs`: all that the aggregator tells of.
+export function RunView({ name, runs, changed }: { name: string; runs: readonly Run[]; changed: () => void }) {
   const poll = useMemo(() => new Poll<GetRunResponse>(`api/v1/runs/${encodeURIComponent(name)}?rounds=1000&nodes=1000`, 1_500), [name]);
   const { answer, problem } = usePoll(poll);
   const operator = useOperator();
@@ -87,7 +88,7 @@ export function RunView({ name, changed }: { name: string; changed: () => void }
         ? <p>No node has joined. A node joins if <code>[federation]</code> in its configuration names this aggregator.</p>
         : <Nodes participants={answer.participants} round={run.round} over={isOver(run.state)} />}
       {answer.next_node !== '' && <p>There are more nodes than these {answer.participants.length}; <code>tributary run show</code> prints all.</p>}
-      {answer.clusters !== undefined && <><h3>Clusters</h3><FoundClusters run={run.name} found={answer.clusters} /></>}
+      {answer.clusters !== undefined && <><h3>Clusters</h3><FoundClusters run={run} found={answer.clusters} runs={runs} /></>}
       {answer.history.length > 0 && <><h3>Latest rounds</h3><Rounds history={answer.history} /></>}
       {offers('get /api/v1/models') && <Models run={run} changed={update} />}
       <h3>Configuration</h3>
