@@ -56,6 +56,8 @@ export function operationsTests(browser) {
 
   test('an operator starts, pauses, resumes, rolls back, stops and deletes a run', async () => {
     const { page, faults, close } = await open(browser(), `${setup.address}#/learning`);
+    await page.waitForSelector('.state:has-text("not signed in")');
+    assert.match(await page.locator('form code').first().textContent(), /^tributary token create --file \S+ --name \S+ --role viewer$/);
     await signIn(page, setup.tokens.anna);
     await page.getByRole('link', { name: 'Start a run' }).click();
     const faulty = runToml('letters', 1000, 2).replace('rounds = 1000', 'rounds = 0');

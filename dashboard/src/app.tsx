@@ -41,6 +41,7 @@ export function go(view: View, name: string, parameters: Readonly<Record<string,
 
 function LinkState({ polled }: { polled: Polled<unknown> }) {
   useTick(1_000);
+  if (polled.problem?.status === 401) return <State kind="warn">not signed in</State>;
   if (polled.answeredMs === 0) return <State kind="faint">{polled.problem === undefined ? 'connecting' : 'no answer'}</State>;
   const ageMs = performance.now() - polled.answeredMs;
   if (ageMs > LATE_MS) return <State kind="bad">no answer for {duration(ageMs)}</State>;

@@ -21,7 +21,10 @@ export function SignIn({ done }: { done: () => void }) {
   return (
     <form onSubmit={(event) => void send(event)}>
       <h2>Sign in</h2>
-      <p>This aggregator asks who you are. <code>tributary token create --role viewer</code> prints a token that shows everything; <code>--role operator</code>, one that also controls runs.</p>
+      <p>
+        This aggregator asks who you are. On its host, <code>tributary token create --file tokens.toml --name me --role viewer</code> prints a token that shows everything;{' '}
+        <code>--role operator</code>, one that also controls runs. The file is the one that <code>tokens</code> in <code>[access]</code> of the aggregator’s configuration names.
+      </p>
       {problem !== '' && <Notice kind="bad">{problem}</Notice>}
       <div class="buttons">
         <label>Token <input type="password" autocomplete="off" required value={token} onInput={(event) => setToken(event.currentTarget.value)} /></label>
