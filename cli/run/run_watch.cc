@@ -24,8 +24,8 @@ namespace tributary::cli {
 namespace {
 
 constexpr const char* kRunWatchExamples = R"(Examples:
-  tributary run watch letters                               a line per round, until the run has ended
-  tributary run watch letters --json | jq '.rounds[].loss'  one object per change of the run
+  tributary run watch letters                               a line for each round, until the run has ended
+  tributary run watch letters --json | jq '.rounds[].loss'  an object for each change of the run
 
 A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. If the
 aggregator goes away, this tries again for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
@@ -136,7 +136,7 @@ void AddRunWatchCommand(Commands& run) {
   command.Connection(arguments.connection);
   command.Text("run", arguments.run, "RUN", "Name of the run")->required();
   command.Number("--after", arguments.after, "ROUND", "Leave out rounds up to this one");
-  command.Json(arguments.json, "Print one JSON object per round");
+  command.Json(arguments.json, "Print a JSON object for each change of the run");
   command.Examples(kRunWatchExamples);
 }
 

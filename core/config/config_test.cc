@@ -72,6 +72,11 @@ TEST_F(ConfigTest, ReportsEveryFaultInTheOrderOfTheFile) {
             "node.toml:4: kind: expected one of room, replay, found \"rom\"");
 }
 
+TEST_F(ConfigTest, PrintsAKeyInOneLine) {
+  Root("\"a\\nb\\u001b\" = 1\n");
+  EXPECT_EQ(Faults(), "node.toml:1: a\\x0ab\\x1b: unknown key");
+}
+
 // They go into logs, onto terminals and into files that must be UTF-8.
 TEST(NameTest, IsPrintableUtf8) {
   EXPECT_TRUE(IsName("h\u00f6rsaal 3"));

@@ -5,8 +5,18 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "core/runtime/printable.h"
 
 namespace tributary::config {
+namespace {
+
+// A fault has one line; a key between quotes may have more.
+std::string InOneLine(std::string_view key) {
+  return absl::StrReplaceAll(runtime::Printable(key), {{"\n", "\\x0a"}});
+}
+
+}  // namespace
 
 void FaultReport::Add(const toml::source_region& place, std::string_view key, std::string_view what) {
   if (faults_.size() == kMaxFaults) {
@@ -16,7 +26,8 @@ void FaultReport::Add(const toml::source_region& place, std::string_view key, st
   const std::pair<unsigned, unsigned> at(place.begin.line, place.begin.column);
   const std::string where = at.first == 0 ? path_ : fmt::format("{}:{}", path_, at.first);
   faults_.insert(
-      {at, {std::string(key), fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what)}});
+      {at,
+       {std::string(key), fmt::format("{}: {}{}{}", where, InOneLine(key), key.empty() ? "" : ": ", what)}});
 }
 
 bool FaultReport::Has(std::string_view key) const {
