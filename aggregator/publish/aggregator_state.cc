@@ -59,6 +59,7 @@ absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state,
   }
   const std::vector<std::string> sites = state.sites.names();
   response.mutable_sites()->Assign(sites.begin(), sites.end());
+  response.set_only_caller(only.has_value());
   response.set_answered_unix_ns(state.clock.UnixNs());
   return response;
 }

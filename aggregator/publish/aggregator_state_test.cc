@@ -106,6 +106,15 @@ TEST_F(ListNodesTest, APageHasAsManyNodesAsItsLimit) {
   EXPECT_EQ(names, (std::vector<std::string>{"east", "north", "south", "zoo"}));
 }
 
+TEST_F(ListNodesTest, TellsACallerThatIsNoViewerSo) {
+  for (const char* node : {"east", "south"}) Report("lab", node);
+  const auto own = ListNodes(state_, {}, "south");
+  ASSERT_EQ(own->nodes_size(), 1);
+  EXPECT_EQ(own->nodes(0).name(), "south");
+  EXPECT_TRUE(own->only_caller());
+  EXPECT_FALSE(List("")->only_caller());
+}
+
 TEST_F(ListNodesTest, NamesTheSitesWhateverIsAskedFor) {
   EXPECT_EQ(List("lab")->sites_size(), 2);
   EXPECT_EQ(List("nope").status().code(), absl::StatusCode::kNotFound);

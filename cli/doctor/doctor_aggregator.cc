@@ -132,7 +132,12 @@ bool CheckAggregator(const DoctorOptions& options, checks::CheckReport& report) 
     return true;
   }
   report.Ok("aggregator", found);
-  if (!options.site.empty()) JudgeSite(options, AskSite(connection, options.site), report);
+  if (options.site.empty()) return true;
+  // A refused call is a line in the aggregator's logs, and an alert.
+  JudgeSite(options,
+            nodes->only_caller() ? absl::PermissionDeniedError("the aggregator tells them to viewers only")
+                                 : AskSite(connection, options.site),
+            report);
   return true;
 }
 

@@ -136,6 +136,21 @@ TEST_F(AccessTest, SurvivesRolesThatChangeUnderManyCalls) {
   EXPECT_TRUE(guarded_.aggregator().process().Running()) << guarded_.aggregator().process().Log();
 }
 
+TEST_F(AccessTest, DoctorMakesNoCallThatIsRefusedToANode) {
+  const std::string config =
+      folder_.Write("board.toml", "node = \"board\"\nsite = \"room\"\n[uplink]\naggregator = \"" +
+                                      guarded_.address() + "\"\n" + guarded_.certificates().Table("board") +
+                                      "[[panel]]\nname = \"east\"\nworkload = \"positioning\"\nmodel = \"" +
+                                      TRIBUTARY_SOURCE_DIR +
+                                      "/models/positioning.safetensors\"\n[panel.source]\nkind = \"room\"\n");
+  Process doctor(std::string(TRIBUTARY_BIN_DIR) + "/tributary", {"doctor", "--config", config},
+                 folder_.Path("doctor.log"));
+  EXPECT_EQ(doctor.Wait(std::chrono::seconds(60)), 0) << doctor.Log();
+  EXPECT_NE(doctor.Log().find("not compared: the aggregator tells them to viewers only"), std::string::npos)
+      << doctor.Log();
+  EXPECT_EQ(Value("tributary_calls_refused_total{reason=\"role\"}"), 0);
+}
+
 TEST_F(AccessTest, ANodeIsToldOfItselfOnly) {
   const auto south = Report("south", "south"), board = Report("board", "east");
   ASSERT_TRUE(south->Read() && board->Read());
