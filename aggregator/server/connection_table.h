@@ -64,13 +64,6 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-// Builds with sanitizers compute so much slower.
-#ifdef TRIBUTARY_SANITIZED
-inline constexpr int kSlowBuild = 20;
-#else
-inline constexpr int kSlowBuild = 1;
-#endif
-
 struct ConnectionLimits {
   std::size_t connections = 1024;
   std::size_t of_address = 512;
@@ -128,16 +121,23 @@ struct ConnectionLimits {
   // No more of these answers are still expected: not all that a watcher could have answered in a week.
   std::uint64_t late_answers = 640 << 10;
   // What the threads that fuse may spend on a connection's bytes beyond what its calls and messages, messages
-  // to it, its bytes and the time pay for. Twenty times what these take on a server's processor: a slow one
-  // must not take honest peers for attackers.
-  std::chrono::nanoseconds unpaid = kSlowBuild * std::chrono::milliseconds(40);
+  // to it, its bytes and the time pay for: some ten times what these take on a server's processor.
+  std::chrono::nanoseconds unpaid = std::chrono::milliseconds(40);
   std::chrono::nanoseconds paid_by_heard = std::chrono::microseconds(250);
-  std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
+  std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(100);
   std::chrono::nanoseconds paid_by_byte{20};
   int paid_by_time = 5'000;  // a part of the time that passes
   // What they may spend in one second on connections of one address that have not made a call. Once they make
   // one, it is forgotten: handshakes of a fleet take as long.
-  std::chrono::nanoseconds silent_cost = kSlowBuild * std::chrono::milliseconds(100);
+  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(100);
+  // The processor takes so many times as long as a server's: everybody may spend more of it.
+  void Slow(double slowness) {
+    for (std::chrono::nanoseconds* each :
+         {&unpaid, &paid_by_heard, &paid_by_sent, &paid_by_byte, &silent_cost}) {
+      *each =
+          std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
+    }
+  }
   // For the address of a connection that was cut for what it did.
   Quarantine::Limits quarantine = {};
 };

@@ -99,6 +99,7 @@ FrontDoor::FrontDoor(const ConnectionLimits& limits, MemoryWatch memory, const r
 absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& address,
                                                              ConnectionLimits limits, MemoryWatch memory,
                                                              const runtime::Clock& clock) {
+  limits.Slow(ProcessorSlowness());
   auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), std::move(memory), clock));
   door->unix_path_ = UnixPathOf(address);
   ASSIGN_OR_RETURN(door->listeners_, BindListeners(address));

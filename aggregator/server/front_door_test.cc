@@ -98,7 +98,8 @@ class FrontDoorTest : public ::testing::Test {
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
       return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
     };
-    for (const std::int64_t until = used() + 2'000'000 * kSlowBuild; used() < until;) {
+    const auto piece_ns = static_cast<std::int64_t>(2e6 * slowness_);
+    for (const std::int64_t until = used() + piece_ns; used() < until;) {
     }
   }
   void CloseAllTaken() {
@@ -111,6 +112,7 @@ class FrontDoorTest : public ::testing::Test {
 
   static constexpr std::uint64_t kMemory = 1 << 30;
   std::atomic<std::uint64_t> used_ = 0;  // bytes
+  const double slowness_ = ProcessorSlowness();
   runtime::SystemClock clock_;
   mutable runtime::Mutex mutex_;
   std::vector<Descriptor> taken_ GUARDED_BY(mutex_);

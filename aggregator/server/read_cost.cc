@@ -5,9 +5,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <limits>
+#include <string>
+#include <unordered_map>
 
 namespace tributary::server {
 namespace {
@@ -33,6 +37,15 @@ struct Reader {
 };
 thread_local Reader reader;
 
+// Texts that are taken apart and put into a table: what parsing is like.
+std::size_t SomeWork() {
+  std::unordered_map<std::string, std::size_t> table;
+  for (std::size_t i = 0; i < 5'000; ++i) ++table["header-" + std::to_string(i % 1'000)];
+  return table.size();
+}
+
+constexpr double kWorkOfAServerNs = 200'000;
+
 std::int64_t ThreadNs() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -57,6 +70,17 @@ std::optional<ReadCost> ReadCostOf(Socket socket) {
   const Account* const account = AccountOf(socket.fd);
   if (account == nullptr || account->inode != socket.inode) return std::nullopt;
   return ReadCost{std::chrono::nanoseconds(account->processor_ns), account->bytes};
+}
+
+double ProcessorSlowness() {
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t begin_ns = ThreadNs();
+    const volatile std::size_t kept = SomeWork();
+    static_cast<void>(kept);
+    least_ns = std::min(least_ns, ThreadNs() - begin_ns);
+  }
+  return std::clamp(static_cast<double>(least_ns) / kWorkOfAServerNs, 1.0, 100.0);
 }
 
 }  // namespace tributary::server

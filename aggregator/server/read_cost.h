@@ -28,4 +28,8 @@ void BeginReads(Socket socket);
 // In all; nothing if the descriptor has been given to another connection. Any thread.
 std::optional<ReadCost> ReadCostOf(Socket socket);
 
+// How many times as long as a server's processor this one takes, builds with sanitizers included: at least 1,
+// at most 100. Takes some milliseconds.
+double ProcessorSlowness();
+
 }  // namespace tributary::server

@@ -1,14 +1,24 @@
 #include "aggregator/server/read_cost.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/first_words.h"
+#include "aggregator/server/ingest_server.h"
+#include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
+#include "tests/support/process.h"
 
 namespace tributary::server {
 namespace {
@@ -48,7 +58,7 @@ class ReadCostTest : public ::testing::Test {
     }
   }
 
-  runtime::Descriptor own_, other_;
+  runtime::Descriptor own_{-1}, other_{-1};
   Socket socket_;
 };
 
@@ -82,6 +92,48 @@ TEST_F(ReadCostTest, CountsForOneConnectionAndInThreadsThatFuseAlone) {
   EXPECT_FALSE(ReadCostOf({socket_.fd, socket_.inode + 1}).has_value()) << "another one had the descriptor";
   EXPECT_FALSE(ReadCostOf({-1, 0}).has_value());
   EXPECT_FALSE(ReadCostOf({1 << 16, 0}).has_value());
+}
+
+// gRPC reads by the function that is defined here. The peer is none of gRPC's: any thread that waits in gRPC
+// reads any of its connections.
+TEST(ReadsOfGrpcTest, AreCharged) {
+  runtime::SystemClock clock;
+  publish::AggregatorState state{clock};
+  IngestOptions options;
+  options.listen = "127.0.0.1:0";
+  const std::unique_ptr<IngestServer> server = *IngestServer::Start(options, state);
+  const runtime::Descriptor peer(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(server->port()));
+  ASSERT_EQ(connect(peer.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  const std::string settings("\0\0\0\4\0\0\0\0\0", kFrameHeaderBytes);
+  const std::string words = std::string(kHttp2Preface) + settings;
+  ASSERT_EQ(send(peer.get(), words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
+  EXPECT_TRUE(testing::WaitFor([&] {
+    send(peer.get(), settings.data(), settings.size(), MSG_NOSIGNAL);
+    for (int fd = 0; fd < 1024; ++fd) {
+      const std::optional<ReadCost> cost = ReadCostOf({fd, InodeOf(fd)});
+      if (cost && cost->bytes > words.size() && cost->processor.count() > 0) return true;
+    }
+    return false;
+  }));
+}
+
+TEST(ProcessorSlownessTest, IsOfThisMachine) {
+  const double slowness = ProcessorSlowness();
+  EXPECT_GE(slowness, 1);
+  EXPECT_LT(slowness, 100) << "nothing would be cut";
+}
+
+TEST(ProcessorSlownessTest, LetsEverybodySpendMore) {
+  ConnectionLimits limits;
+  limits.Slow(10);
+  EXPECT_EQ(limits.unpaid, 10 * ConnectionLimits().unpaid);
+  EXPECT_EQ(limits.paid_by_byte, 10 * ConnectionLimits().paid_by_byte);
+  EXPECT_EQ(limits.paid_by_time, ConnectionLimits().paid_by_time)
+      << "a part of the time is one on any processor";
 }
 
 }  // namespace

@@ -4,13 +4,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "aggregator/server/ingest_server.h"
-#include "aggregator/server/read_cost.h"
 #include "core/estimate/slot_length.h"
 #include "core/link/channel.h"
 #include "core/link/watcher.h"
@@ -133,18 +131,6 @@ TEST_F(WatchCallTest, EveryLaterBurstArrivesWhole) {
     Publish(Slots(100 * (burst + 1), 5, 200));
     ASSERT_EQ(reader.Await(5 * (burst + 1)).size(), 5 * (burst + 1)) << "burst " << burst;
   }
-}
-
-// gRPC reads by the function that the aggregator defines.
-TEST_F(WatchCallTest, WhatIsReadOfItIsCharged) {
-  Reader reader(server_->port());
-  ASSERT_TRUE(reader.AwaitOpen());
-  bool charged = false;
-  for (int fd = 0; fd < 1024 && !charged; ++fd) {
-    const std::optional<ReadCost> cost = ReadCostOf({fd, InodeOf(fd)});
-    charged = cost && cost->bytes > 0 && cost->processor.count() > 0;
-  }
-  EXPECT_TRUE(charged);
 }
 
 // Connections may send half a kilobyte that nothing is heard of.

@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         Exhaustion{
             "quadratic_headers_after_a_call", {Connections("no_call"), Connections("stall")}, false, {}, 12},
         Exhaustion{"quadratic_headers_beside_an_upload", {Connections("stall")}},
-        Exhaustion{"calls_without_a_path", {Connections("stall")}},
+        Exhaustion{"calls_without_a_path", {Connections("stall"), Connections("no_call")}},
         Exhaustion{"refused_calls", {Connections("stall")}, true},
         Exhaustion{"pings", {Connections("no_call")}},
         Exhaustion{"half_calls",
