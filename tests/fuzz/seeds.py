@@ -13,6 +13,7 @@ import sys
 import zlib
 
 from seed_bytes import GROUPS, LONG, MAX_BYTES, bytes_of_any_kind, field, fill, gather, many, numbered
+from seed_images import idx, pictures
 from seed_messages import answers, answers_of_trainers, frames, graphs, onnx_files, serial_lines, tasks, updates
 from seed_programs import tensor_programs
 
@@ -86,16 +87,6 @@ def npy():
         "size_values": npy_file(head + b"130000,)}", b"\xff" * 1_040_000),
         "count_dimensions": npy_file(fill(b"1,", head, b")}", MAX_BYTES - 12)),
         "count_of_nothing": npy_file(head + b"0, 9223372036854775807, 9223372036854775807)}"),
-    }
-
-
-def idx():
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return {
-        "size_declared": struct.pack(">IIII", 0x803, 0xffffffff, 256, 256),
-        "size_unpacked": b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush(),
-        "size_images": struct.pack(">IIII", 0x803, 65_535, 4, 4) + bytes(65_535 * 16),
-        "count_labels": struct.pack(">II", 0x801, MAX_BYTES - 8) + bytes(MAX_BYTES - 8),
     }
 
 
@@ -368,6 +359,7 @@ SEEDS = {
     "http_message_fuzz": http_targets,
     "http_server_fuzz": http_requests,
     "idx_file_fuzz": idx,
+    "image_file_fuzz": pictures,
     "join_request_fuzz": join_requests,
     "labels_fuzz": labels,
     "masking_node_fuzz": bytes_of_any_kind,
@@ -402,6 +394,8 @@ SEEDS = {
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    if missing := {path.stem for path in ROOT.glob("[!b]*/**/*_fuzz.cc")} - SEEDS.keys():
+        sys.exit(f"no seeds for {', '.join(sorted(missing))}")
     for target, seeds in SEEDS.items():
         for name, content in seeds().items():
             if len(content) > MAX_BYTES:
