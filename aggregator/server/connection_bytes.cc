@@ -1,0 +1,139 @@
+// What a connection table does about bytes of which nothing comes, and those that take the memory.
+#include <algorithm>
+#include <utility>
+
+#include "aggregator/server/connection_table.h"
+#include "core/wire/peer_address.h"
+
+namespace tributary::server {
+
+using wire::AddressOf;
+
+std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket)>& talks,
+                                                 std::chrono::nanoseconds spent) {
+  const Numbers talking = Which(true, talks);
+  if (talking.empty()) return {};
+  // It may have begun just before this look.
+  const std::chrono::nanoseconds most = std::min<std::chrono::nanoseconds>(spent, kPatience / 2);
+  std::vector<Socket> talkers;
+  const runtime::MutexLock lock(mutex_);
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    const auto next = std::next(each);
+    const bool talks_now = each->second.silent && talking.contains(each->second.number);
+    if (talks_now && (each->second.talked += most) >= kPatience) {
+      ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
+      talkers.push_back(each->second.socket);
+      Forget(each);
+    }
+    each = next;
+  }
+  return talkers;
+}
+
+std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost& cost,
+                                                 std::chrono::nanoseconds past) const {
+  const ReadCost before = std::exchange(own.cost, cost);
+  const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
+  const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
+  const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  const std::chrono::nanoseconds paid =
+      times(heard - std::exchange(own.paid_heard, heard)) * limits_.paid_by_heard +
+      times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
+      times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
+  const std::chrono::nanoseconds spent = cost.processor - before.processor;
+  own.unpaid = std::max(own.unpaid + spent - paid, std::chrono::nanoseconds(0));
+  return spent;
+}
+
+std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
+    const std::function<std::optional<ReadCost>(Socket)>& cost, std::chrono::nanoseconds past,
+    std::int64_t second) {
+  std::vector<Costly> costly;
+  const auto take = [&costly](const std::string& peer, const std::optional<Socket>& socket) {
+    if (socket) costly.push_back({*socket, peer});
+  };
+  const runtime::MutexLock lock(mutex_);
+  if (std::exchange(silent_costs_second_, second) != second) silent_costs_.clear();
+  std::unordered_set<std::string> addresses;  // that have cost too much
+  for (auto& [peer, each] : connections_) {
+    const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
+    if (!now) continue;
+    const std::chrono::nanoseconds spent = Charge(each, *now, past);
+    if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
+    if (!each.silent || spent.count() == 0) continue;
+    std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
+    if ((of_address += spent) > limits_.silent_cost) addresses.insert(AddressOf(peer));
+  }
+  if (addresses.empty()) return costly;
+  for (const std::string& address : addresses) {
+    silent_costs_.erase(address);
+    quarantine_.KeepOut(address, second);
+  }
+  for (auto& [peer, each] : connections_) {
+    if (each.silent && addresses.contains(AddressOf(peer))) take(peer, Cut(&each, ConnectionFault::kStall));
+  }
+  return costly;
+}
+
+void ConnectionTable::NoteHeard(Connection& own, std::uint64_t received) const {
+  const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
+  const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
+  const std::uint64_t more = (sent - std::exchange(own.seen_sent, sent)) * limits_.unheard_bytes_per_sent;
+  const std::uint64_t came = received - std::min(std::exchange(own.seen_received, received), received);
+  const std::uint64_t due = own.answers_due + limits_.unheard_bytes_per_look + more;
+  const std::uint64_t answers = std::min(came, due);
+  own.answers_due = std::min(due - answers, limits_.late_answers);
+  own.heard_received =
+      std::exchange(own.seen_heard, heard) != heard ? received : own.heard_received + answers;
+}
+
+std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64_t(Socket)>& received) {
+  std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
+  for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
+  std::vector<Socket> cut;
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    const auto found = now.find(each.number);
+    if (found == now.end()) continue;
+    NoteHeard(each, found->second);
+    if (found->second <= each.heard_received + limits_.unheard_bytes) continue;
+    if (const std::optional<Socket> socket = Cut(&each, ConnectionFault::kNoCall)) cut.push_back(*socket);
+  }
+  return cut;
+}
+
+void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& received) {
+  std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
+  for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    const auto found = now.find(each.number);
+    const std::uint64_t in_all = std::max(found == now.end() ? 0 : found->second, each.received);
+    each.sent = in_all - each.received;
+    each.received = in_all;
+  }
+}
+
+ConnectionTable::Greediest ConnectionTable::TakeGreediest() {
+  const runtime::MutexLock lock(mutex_);
+  Greediest greediest;
+  greediest.report = std::ranges::all_of(
+      connections_, [](const auto& each) { return !each.second.cut && each.second.reports > 0; });
+  const auto chosen = [&greediest](const auto& each) {
+    return !each.second.cut && (each.second.reports > 0) == greediest.report;
+  };
+  std::unordered_map<std::string, std::uint64_t> sent;  // by address
+  for (const auto& each : connections_) {
+    if (chosen(each)) sent[AddressOf(each.first)] += each.second.sent;
+  }
+  if (sent.empty()) return greediest;
+  const auto most = std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; });
+  if (greediest.report && most->second <= kGreedy) return greediest;
+  for (auto& each : connections_) {
+    if (chosen(each) && AddressOf(each.first) == most->first)
+      greediest.sockets.push_back(*Cut(&each.second, ConnectionFault::kMemory));
+  }
+  return greediest;
+}
+
+}  // namespace tributary::server
