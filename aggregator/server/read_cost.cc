@@ -35,7 +35,7 @@ struct Reader {
   Account* of = nullptr;  // whose bytes it parses; null: nobody's
   std::int64_t since_ns = 0;
 };
-thread_local Reader reader;
+thread_local Reader this_thread;
 
 // Texts that are taken apart and put into a table: what parsing is like.
 std::size_t SomeWork() {
@@ -54,9 +54,9 @@ std::int64_t ThreadNs() {
 
 }  // namespace
 
-void CountReads() { reader = {.counts = true}; }
+void CountReads() { this_thread = {.counts = true}; }
 
-void EndRead() { reader.of = nullptr; }
+void EndRead() { this_thread.of = nullptr; }
 
 void BeginReads(Socket socket) {
   Account* const account = AccountOf(socket.fd);
@@ -87,18 +87,18 @@ double ProcessorSlowness() {
 
 // In place of the C library's, in every program with this module.
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message, int flags) {
-  using tributary::server::reader;
-  const bool counts = reader.counts && (flags & MSG_ERRQUEUE) == 0;
-  if (counts && reader.of != nullptr) {
-    reader.of->processor_ns.fetch_add(tributary::server::ThreadNs() - reader.since_ns,
-                                      std::memory_order_relaxed);
-    reader.of = nullptr;
+  using tributary::server::this_thread;
+  const bool counts = this_thread.counts && (flags & MSG_ERRQUEUE) == 0;
+  if (counts && this_thread.of != nullptr) {
+    this_thread.of->processor_ns.fetch_add(tributary::server::ThreadNs() - this_thread.since_ns,
+                                           std::memory_order_relaxed);
+    this_thread.of = nullptr;
   }
   const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
   if (!counts || got <= 0) return got;
-  reader.of = tributary::server::AccountOf(fd);
-  if (reader.of == nullptr) return got;
-  reader.of->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
-  reader.since_ns = tributary::server::ThreadNs();
+  this_thread.of = tributary::server::AccountOf(fd);
+  if (this_thread.of == nullptr) return got;
+  this_thread.of->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  this_thread.since_ns = tributary::server::ThreadNs();
   return got;
 }
