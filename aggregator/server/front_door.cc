@@ -36,6 +36,8 @@ constexpr int kLookMs = 20;
 // of a few bytes costs gRPC 1.51 the square of its length (CVE-2023-33953).
 constexpr int kBusyLookMs = 5;
 constexpr int kBusyShare = 4;
+// After the process was busy: floods come in bursts.
+constexpr std::int64_t kMeasuredNs = 2'000'000'000;
 // The patience with a connection of which no call comes is spent by the time that a thread that fuses uses of
 // a processor, and by a part of the time that passes.
 constexpr int kCalmShare = 5;
@@ -177,6 +179,8 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
   const nanoseconds past(now_ns - std::exchange(floods_looked_ns_, now_ns));
   const std::int64_t process_ns = ProcessorNs();
   busy_ = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
+  if (busy_) measured_until_ns_ = now_ns + kMeasuredNs;
+  MeasureReads(now_ns < measured_until_ns_);
   const std::vector<std::int64_t> before = std::exchange(used_ns_, used_());
   nanoseconds used{0};
   for (std::size_t i = 0; i < before.size(); ++i) used = std::max(used, nanoseconds(used_ns_[i] - before[i]));

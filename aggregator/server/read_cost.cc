@@ -30,6 +30,8 @@ Account* AccountOf(int fd) {
                                                                    : nullptr;
 }
 
+std::atomic<bool> measured = false;
+
 struct Reader {
   bool counts = false;
   Account* of = nullptr;  // whose bytes it parses; null: nobody's
@@ -53,6 +55,8 @@ std::int64_t ThreadNs() {
 }
 
 }  // namespace
+
+void MeasureReads(bool measure) { measured.store(measure, std::memory_order_relaxed); }
 
 void CountReads() { this_thread = {.counts = true}; }
 
@@ -96,9 +100,11 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   }
   const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
   if (!counts || got <= 0) return got;
-  this_thread.of = tributary::server::AccountOf(fd);
-  if (this_thread.of == nullptr) return got;
-  this_thread.of->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  tributary::server::Account* const account = tributary::server::AccountOf(fd);
+  if (account == nullptr) return got;
+  account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  if (!tributary::server::measured.load(std::memory_order_relaxed)) return got;
+  this_thread.of = account;
   this_thread.since_ns = tributary::server::ThreadNs();
   return got;
 }
