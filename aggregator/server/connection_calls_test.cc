@@ -170,6 +170,18 @@ TEST_F(ConnectionTableTest, CutsTheIdleConnectionsOfANameWhoseHeadersComeTooFast
   EXPECT_EQ(Refused(ConnectionFault::kCallRate), 1u);
 }
 
+TEST_F(ConnectionTableTest, CutsTheCrowdOfWhoCostsTooMuchWhateverItsCalls) {
+  for (int port = 1; port <= 3; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
+  Begin("192.0.2.1:3");
+  table_.NoteReport("192.0.2.1:3");
+  const auto unread = [](Socket) { return ConnectionTable::kCrowd; };
+  EXPECT_TRUE(table_.TakeCrowd("192.0.2.1:1", unread).empty());
+  std::set<int> cut;
+  for (const Socket& each : table_.TakeCrowd("192.0.2.1:1", unread, ConnectionFault::kStall))
+    cut.insert(each.fd);
+  EXPECT_EQ(cut, (std::set{1, 2})) << "the third reports";
+}
+
 TEST_F(ConnectionTableTest, CutsTheCrowdOfAPeerThatHasMoreCallsThanItsShare) {
   ConnectionTable table({.calls = 8});  // four for each peer
   const auto peer = [](int port) { return "192.0.2.1:" + std::to_string(port); };

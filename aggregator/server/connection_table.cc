@@ -156,14 +156,16 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
 }
 
 std::vector<Socket> ConnectionTable::TakeCrowd(const std::string& peer,
-                                               const std::function<std::uint64_t(Socket)>& unread) {
+                                               const std::function<std::uint64_t(Socket)>& unread,
+                                               ConnectionFault fault) {
   std::vector<std::pair<std::string, Socket>> suspects;
   {
     const runtime::MutexLock lock(mutex_);
     const auto found = connections_.find(peer);
     if (found == connections_.end() || found->second.whose == nullptr) return {};
     const Peers::value_type* const whose = found->second.whose;
-    if (whose->second.calls <= limits_.calls_of_peer()) return {};
+    const bool flood = fault == ConnectionFault::kStall || whose->second.calls > limits_.calls_of_peer();
+    if (!flood) return {};
     for (const auto& [other, each] : connections_) {
       if (each.whose == whose && !each.cut && each.reports == 0) suspects.emplace_back(other, each.socket);
     }
@@ -174,7 +176,7 @@ std::vector<Socket> ConnectionTable::TakeCrowd(const std::string& peer,
   for (const auto& [other, socket] : suspects) {
     const auto found = connections_.find(other);
     if (found == connections_.end() || found->second.socket.inode != socket.inode) continue;
-    if (Cut(&found->second, ConnectionFault::kTooManyCallsOfPeer)) cut.push_back(socket);
+    if (Cut(&found->second, fault)) cut.push_back(socket);
   }
   return cut;
 }

@@ -129,7 +129,7 @@ struct ConnectionLimits {
   int paid_by_time = 5'000;  // a part of the time that passes
   // What they may spend in one second on connections of one address that have not made a call. Once they make
   // one, it is forgotten: handshakes of a fleet take as long.
-  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(100);
+  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
     for (std::chrono::nanoseconds* each :
@@ -193,8 +193,10 @@ class ConnectionTable {
   std::optional<Socket> BeginCall(const std::string& peer, std::string_view name, std::int64_t second);
   // After BeginCall has cut a connection of this peer's: its others with at least kCrowd bytes that gRPC has
   // not read, if the peer has more calls than its share. A flood comes by many connections, and gRPC makes
-  // calls of all that it has read before they count. Not those that report.
-  std::vector<Socket> TakeCrowd(const std::string& peer, const std::function<std::uint64_t(Socket)>& unread);
+  // calls of all that it has read before they count. Not those that report. `fault`: why; after TakeCostly
+  // kStall, whatever the peer's calls.
+  std::vector<Socket> TakeCrowd(const std::string& peer, const std::function<std::uint64_t(Socket)>& unread,
+                                ConnectionFault fault = ConnectionFault::kTooManyCallsOfPeer);
   static constexpr std::uint64_t kCrowd = 512;
   // To count its messages by; BeginCall counts the calls itself. Null: a unix socket, or closed
   // already.

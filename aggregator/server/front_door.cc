@@ -187,6 +187,9 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
   CutSilentTalkers(std::max(used, past / kCalmShare));
   for (const auto& [socket, peer] : connections_.TakeCostly(ReadCostOf, past, Second())) {
     CutAndQuarantine(connections_, socket, peer);
+    for (const Socket& each : connections_.TakeCrowd(peer, Unread, ConnectionFault::kStall)) {
+      CutAndQuarantine(connections_, each, peer);
+    }
   }
 }
 
