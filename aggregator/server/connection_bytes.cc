@@ -61,6 +61,8 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
     if (!each.silent || spent.count() == 0) continue;
+    if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
+    each.silent_cost += spent;
     std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
     if ((of_address += spent) > limits_.silent_cost) addresses.insert(AddressOf(peer));
   }

@@ -169,6 +169,15 @@ TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
   }
 }
 
+TEST_F(CostTest, WhatOneCostInAnEarlierSecondExcusesNobody) {
+  Add("192.0.2.1:1");
+  EXPECT_EQ(Look({{1, limits_.silent_cost}}, 0, 1), std::set<int>());
+  Add("192.0.2.1:2");
+  EXPECT_EQ(Look({{2, limits_.silent_cost}}, 0, 2), std::set<int>());
+  Begin("192.0.2.1:1");
+  EXPECT_EQ(Look({{2, limits_.silent_cost / 8}}, 0, 2), std::set{2});
+}
+
 TEST_F(ConnectionTableTest, HearsCallsAndMessages) {
   Add("192.0.2.1:1");
   EXPECT_EQ(table_.PulseOf("192.0.2.1:1")->heard, 0u);

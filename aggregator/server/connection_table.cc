@@ -132,8 +132,9 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Connection& own = found->second;
   if (own.silent) {
     own.silent = false;
-    if (const auto spent = silent_costs_.find(AddressOf(peer)); spent != silent_costs_.end())
-      spent->second -= own.cost.processor;
+    const auto spent = silent_costs_.find(AddressOf(peer));
+    if (spent != silent_costs_.end() && own.silent_second == silent_costs_second_)
+      spent->second -= own.silent_cost;
     --addresses_.find(AddressOf(peer))->second.silent;
     --silent_;
   }

@@ -305,6 +305,9 @@ class ConnectionTable {
     std::uint64_t paid_heard = 0;
     std::uint64_t paid_sent = 0;
     std::chrono::nanoseconds unpaid{0};
+    // Of silent_costs_, and in which second:
+    std::chrono::nanoseconds silent_cost{0};
+    std::int64_t silent_second = -1;
     // When TakeUnheard looked last:
     std::uint64_t seen_heard = 0;
     std::uint64_t seen_sent = 0;
