@@ -36,8 +36,9 @@ constexpr int kLookMs = 20;
 // of a few bytes costs gRPC 1.51 the square of its length (CVE-2023-33953).
 constexpr int kBusyLookMs = 5;
 constexpr int kBusyShare = 4;
-// After the process was busy: floods come in bursts.
-constexpr std::int64_t kMeasuredNs = 2'000'000'000;
+// So long the door stays alert: floods come in bursts, and whoever has flooded comes back when it may, a
+// minute later at the latest.
+constexpr std::int64_t kAfterWorkNs = 2'000'000'000, kAfterFloodNs = 120'000'000'000;
 // The patience with a connection of which no call comes is spent by the time that a thread that fuses uses of
 // a processor, and by a part of the time that passes.
 constexpr int kCalmShare = 5;
@@ -137,7 +138,7 @@ void FrontDoor::Run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const bool pause = std::exchange(turned_away_, 0) > 0;
     const std::size_t watched = pause ? first_listener : waiting.size();
-    const int look_ms = busy_ ? kBusyLookMs : kLookMs;
+    const int look_ms = alert_ ? kBusyLookMs : kLookMs;
     poll(waiting.data(), watched, pause || room_.AnybodyReady() ? kPauseMs : look_ms);
     for (std::size_t i = first_listener; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
@@ -178,14 +179,16 @@ void FrontDoor::LetIn() {
 void FrontDoor::CutFloods(std::int64_t now_ns) {
   const nanoseconds past(now_ns - std::exchange(floods_looked_ns_, now_ns));
   const std::int64_t process_ns = ProcessorNs();
-  busy_ = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
-  if (busy_) measured_until_ns_ = now_ns + kMeasuredNs;
-  MeasureReads(now_ns < measured_until_ns_);
+  const bool busy = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
+  if (busy) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
+  alert_ = now_ns < alert_until_ns_;
+  MeasureReads(alert_);
   const std::vector<std::int64_t> before = std::exchange(used_ns_, used_());
   nanoseconds used{0};
   for (std::size_t i = 0; i < before.size(); ++i) used = std::max(used, nanoseconds(used_ns_[i] - before[i]));
   CutSilentTalkers(std::max(used, past / kCalmShare));
   for (const auto& [socket, peer] : connections_.TakeCostly(ReadCostOf, past, Second())) {
+    alert_until_ns_ = now_ns + kAfterFloodNs;
     CutAndQuarantine(connections_, socket, peer);
     for (const Socket& each : connections_.TakeCrowd(peer, Unread, ConnectionFault::kStall)) {
       CutAndQuarantine(connections_, each, peer);

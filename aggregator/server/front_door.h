@@ -101,8 +101,8 @@ class FrontDoor {
   // The processor's time that the process and the threads that fuse had used at that look:
   std::int64_t process_ns_ = 0;
   std::vector<std::int64_t> used_ns_;
-  bool busy_ = false;
-  std::int64_t measured_until_ns_ = 0;
+  bool alert_ = false;
+  std::int64_t alert_until_ns_ = 0;
   // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
   runtime::ForeignThreads executor_{"default-executo", runtime::ThreadRank::kBackground};
   int turned_away_ = 0;  // in one go, because their address is quarantined
