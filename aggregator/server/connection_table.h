@@ -305,7 +305,7 @@ class ConnectionTable {
     std::uint64_t paid_heard = 0;
     std::uint64_t paid_sent = 0;
     std::chrono::nanoseconds unpaid{0};
-    // Of silent_costs_, and in which second:
+    // What silent_costs_ has of it, and in which second:
     std::chrono::nanoseconds silent_cost{0};
     std::int64_t silent_second = -1;
     // When TakeUnheard looked last:
