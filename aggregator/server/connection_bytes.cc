@@ -64,7 +64,8 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
     each.silent_cost += spent;
     std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
-    if ((of_address += spent) > limits_.silent_cost) addresses.insert(AddressOf(peer));
+    const int share = quarantine_.Suspects(AddressOf(peer), second) ? limits_.suspect_share : 1;
+    if ((of_address += spent) > limits_.silent_cost / share) addresses.insert(AddressOf(peer));
   }
   if (addresses.empty()) return costly;
   for (const std::string& address : addresses) {

@@ -158,6 +158,15 @@ TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:9", 1));
 }
 
+TEST_F(CostTest, AnAddressThatHasFloodedMaySpendLess) {
+  const std::int64_t back = Quarantine::Limits().first_s;
+  table_.KeepOut("192.0.2.1:1", 0);
+  Add("192.0.2.1:1");
+  Add("192.0.2.2:1");
+  const std::chrono::nanoseconds more = limits_.silent_cost * 3 / 4;
+  EXPECT_EQ(Look({{1, more}, {2, more}}, 0, back), std::set{1});
+}
+
 // A fleet comes back.
 TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
   const std::chrono::nanoseconds third = limits_.silent_cost / 3;

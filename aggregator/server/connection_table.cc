@@ -278,6 +278,11 @@ bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second
   return quarantine_.Holds(AddressOf(peer), second);
 }
 
+bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) const {
+  const runtime::MutexLock lock(mutex_);
+  return quarantine_.Suspects(AddressOf(peer), second);
+}
+
 ConnectionTable::Figures ConnectionTable::figures() const {
   const runtime::MutexLock lock(mutex_);
   return {connections_.size(), silent_, calls_, refused_};

@@ -130,6 +130,7 @@ struct ConnectionLimits {
   // What they may spend in one second on connections of one address that have not made a call. Once they make
   // one, it is forgotten: handshakes of a fleet take as long.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
+  int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
     for (std::chrono::nanoseconds* each :
@@ -235,6 +236,8 @@ class ConnectionTable {
   // Refuses new connections from the peer's address for a while.
   void KeepOut(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
+  // Its address has flooded a short while ago.
+  bool IsSuspect(const std::string& peer, std::int64_t second) const;
 
   // Notes what each connection has sent since the last time; `received`: in all.
   void NoteSent(const std::function<std::uint64_t(Socket)>& received);

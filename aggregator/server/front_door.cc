@@ -50,6 +50,9 @@ constexpr int kPauseMs = 5;
 // A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
 // back together need a second.
 constexpr int kLetIn = 4;
+// One begins in this time of those whose address has flooded a short while ago. A hundred boards behind it
+// that come back need a second.
+constexpr int kSuspectMs = 10;
 // For the first words, as for the handshake after them.
 constexpr std::int64_t kFirstWordsNs = 10'000'000'000;
 // When all places are taken, closed connections are looked for this often at most.
@@ -139,7 +142,7 @@ void FrontDoor::Run(std::stop_token stop) {
     const bool pause = std::exchange(turned_away_, 0) > 0;
     const std::size_t watched = pause ? first_listener : waiting.size();
     const int look_ms = alert_ ? kBusyLookMs : kLookMs;
-    poll(waiting.data(), watched, pause || room_.AnybodyReady() ? kPauseMs : look_ms);
+    poll(waiting.data(), watched, pause || room_.AnybodyReady() || !suspects_.empty() ? kPauseMs : look_ms);
     for (std::size_t i = first_listener; i < watched; ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
@@ -163,16 +166,29 @@ void FrontDoor::LetIn() {
     let_in_ns_ = now_ns;
     let_in_ = 0;
   }
-  for (; let_in_ < kLetIn; ++let_in_) {
+  while (let_in_ < kLetIn) {
     runtime::Descriptor connection(room_.Next());
-    if (!connection.open()) return;
-    // Another connection of its address may have been cut while it waited.
-    const std::string peer = PeerOfSocket(connection.get());
-    if (connections_.IsQuarantined(peer, Second())) {
-      SayRefused(ConnectionFault::kQuarantined, peer);
+    if (!connection.open()) break;
+    if (connections_.IsSuspect(PeerOfSocket(connection.get()), Second())) {
+      suspects_.push_back(std::move(connection));
     } else {
-      hand_over_(connection.Release());
+      ++let_in_;
+      PassOn(std::move(connection));
     }
+  }
+  if (suspects_.empty() || now_ns - suspect_let_in_ns_ < kSuspectMs * 1'000'000LL) return;
+  suspect_let_in_ns_ = now_ns;
+  PassOn(std::move(suspects_.front()));
+  suspects_.pop_front();
+}
+
+void FrontDoor::PassOn(runtime::Descriptor connection) {
+  // Another connection of its address may have been cut while it waited.
+  const std::string peer = PeerOfSocket(connection.get());
+  if (connections_.IsQuarantined(peer, Second())) {
+    SayRefused(ConnectionFault::kQuarantined, peer);
+  } else {
+    hand_over_(connection.Release());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -75,6 +76,7 @@ class FrontDoor {
   bool SweepIfDue(std::int64_t interval_ns);
   // Hands over those who have begun to speak, some at a time.
   void LetIn();
+  void PassOn(runtime::Descriptor connection);
   void CutFloods(std::int64_t now_ns);
   // `spent`: of the patience with them.
   void CutSilentTalkers(std::chrono::nanoseconds spent);
@@ -92,7 +94,9 @@ class FrontDoor {
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
   WaitingRoom room_;
   std::int64_t let_in_ns_ = 0;
-  int let_in_ = 0;  // since then
+  int let_in_ = 0;                            // since then
+  std::deque<runtime::Descriptor> suspects_;  // who have begun to speak, from addresses that have flooded
+  std::int64_t suspect_let_in_ns_ = 0;
   std::int64_t swept_ns_ = 0;
   std::int64_t memory_looked_ns_ = 0;
   MemoryState memory_state_ = MemoryState::kPlenty;

@@ -242,6 +242,16 @@ TEST_F(FrontDoorTest, WhoWaitsWhenAnAddressIsKeptOutStaysOutToo) {
   EXPECT_EQ(taken(), 0u);
 }
 
+TEST_F(FrontDoorTest, LetsInOneAtATimeOfAnAddressThatHasFlooded) {
+  Open({.quarantine = {.first_s = 0}});
+  door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Descriptor> back;
+  for (int i = 0; i < 20; ++i) back.push_back(Connect());
+  EXPECT_TRUE(WaitFor([&] { return taken() == 20; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(19 * 10));
+}
+
 // The reader, in gRPC's place, works long for each piece that it takes.
 TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   Open({});

@@ -17,6 +17,7 @@ class Quarantine {
   struct Limits {
     std::int64_t first_s = 10;
     std::int64_t longest_s = 60;
+    std::int64_t suspect_s = 120;  // after that
     std::size_t addresses = 4096;  // beyond it those are forgotten that may come in; others are not kept out
   };
 
@@ -45,6 +46,13 @@ class Quarantine {
     if (addresses_.empty()) return false;
     const auto found = addresses_.find(address);
     return found != addresses_.end() && second < found->second.until;
+  }
+
+  // Whether it has flooded and may come in again, but not for long enough to be trusted.
+  bool Suspects(const std::string& address, std::int64_t second) const {
+    if (addresses_.empty()) return false;
+    const auto found = addresses_.find(address);
+    return found != addresses_.end() && second < found->second.until + limits_.suspect_s;
   }
 
  private:

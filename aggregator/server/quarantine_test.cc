@@ -46,6 +46,15 @@ TEST(QuarantineTest, TheConnectionsOfOneFloodCountOnce) {
   EXPECT_EQ(StaysOut(quarantine, 101), 10) << "from the last one on";
 }
 
+TEST(QuarantineTest, SuspectsForAWhileWhoMayComeInAgain) {
+  Quarantine quarantine({.first_s = 10, .suspect_s = 120});
+  EXPECT_FALSE(quarantine.Suspects(kFlood, 100));
+  quarantine.KeepOut(kFlood, 100);
+  EXPECT_TRUE(quarantine.Suspects(kFlood, 110 + 119));
+  EXPECT_FALSE(quarantine.Suspects(kFlood, 110 + 120));
+  EXPECT_FALSE(quarantine.Suspects("192.0.2.2", 110));
+}
+
 TEST(QuarantineTest, ForgetsAddressesWhoseTimeIsOverWhenThereAreTooMany) {
   Quarantine quarantine({.first_s = 10, .addresses = 100});
   for (int n = 0; n < 101; ++n) quarantine.KeepOut(std::to_string(n), 100);

@@ -8,10 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <utility>
+
+#include "aggregator/server/read_turn.h"
 
 namespace tributary::server {
 namespace {
@@ -36,6 +40,7 @@ struct Reader {
   bool counts = false;
   Account* of = nullptr;  // whose bytes it parses; null: nobody's
   std::int64_t since_ns = 0;
+  ReadTurn turn = {};
 };
 thread_local Reader this_thread;
 
@@ -52,6 +57,14 @@ std::int64_t ThreadNs() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+}
+
+// With what it has used since the last time.
+void Charge(Reader& reader) {
+  if (reader.of == nullptr) return;
+  const std::int64_t now_ns = ThreadNs();
+  reader.of->processor_ns.fetch_add(now_ns - std::exchange(reader.since_ns, now_ns),
+                                    std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -91,20 +104,23 @@ double ProcessorSlowness() {
 
 // In place of the C library's, in every program with this module.
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message, int flags) {
-  using tributary::server::this_thread;
-  const bool counts = this_thread.counts && (flags & MSG_ERRQUEUE) == 0;
-  if (counts && this_thread.of != nullptr) {
-    this_thread.of->processor_ns.fetch_add(tributary::server::ThreadNs() - this_thread.since_ns,
-                                           std::memory_order_relaxed);
-    this_thread.of = nullptr;
+  using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
+  if (!this_thread.counts || (flags & MSG_ERRQUEUE) != 0) return syscall(SYS_recvmsg, fd, message, flags);
+  Charge(this_thread);
+  Account* const account = AccountOf(fd);
+  const bool measure = measured.load(std::memory_order_relaxed);
+  if (measure && this_thread.turn.IsOver(fd)) {
+    errno = EAGAIN;
+    return -1;  // and what was read is parsed now
   }
-  const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
-  if (!counts || got <= 0) return got;
-  tributary::server::Account* const account = tributary::server::AccountOf(fd);
-  if (account == nullptr) return got;
+  this_thread.of = nullptr;
+  if (account == nullptr) return syscall(SYS_recvmsg, fd, message, flags);
+  const ssize_t got = measure ? this_thread.turn.Read(fd, message, flags, account->bytes)
+                              : syscall(SYS_recvmsg, fd, message, flags);
+  if (got <= 0) return got;
   account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
-  if (!tributary::server::measured.load(std::memory_order_relaxed)) return got;
+  if (!measure) return got;
   this_thread.of = account;
-  this_thread.since_ns = tributary::server::ThreadNs();
+  this_thread.since_ns = ThreadNs();
   return got;
 }

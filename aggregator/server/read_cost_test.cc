@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/first_words.h"
 #include "aggregator/server/ingest_server.h"
+#include "aggregator/server/read_turn.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "tests/support/process.h"
@@ -90,6 +92,41 @@ TEST_F(ReadCostTest, ChargesTheTimeFromOneReadToTheNextWhileItIsMeasured) {
       << "neither without a read nor after an event, nor unmeasured";
 }
 
+// gRPC asks for more before it parses.
+TEST_F(ReadCostTest, ChargesOnWhenAConnectionGivesWay) {
+  const runtime::Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  other_ = runtime::Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(other_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  own_ = runtime::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  socket_ = {own_.get(), InodeOf(own_.get())};
+  MeasureReads(true);
+  BeginReads(socket_);
+  Send(300);
+  std::thread([this] {
+    CountReads();
+    EXPECT_EQ(Read(), 100);
+    EXPECT_EQ(Read(), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    Work(std::chrono::milliseconds(3));
+    EndRead();
+  }).join();
+  EXPECT_EQ(ReadCostOf(socket_)->processor.count() / 1'000'000, 0) << "EndRead charges nobody";
+  std::thread([this] {
+    CountReads();
+    EXPECT_EQ(Read(), 100);
+    EXPECT_EQ(Read(), -1);
+    Work(std::chrono::milliseconds(3));
+    EXPECT_EQ(Read(), -1);
+  }).join();
+  EXPECT_GE(ReadCostOf(socket_)->processor, std::chrono::milliseconds(3));
+  MeasureReads(false);
+}
+
 TEST_F(ReadCostTest, CountsForOneConnectionAndInThreadsThatFuseAlone) {
   BeginReads(socket_);
   Send(10);
@@ -102,29 +139,62 @@ TEST_F(ReadCostTest, CountsForOneConnectionAndInThreadsThatFuseAlone) {
 
 // gRPC reads by the function that is defined here. The peer is none of gRPC's: any thread that waits in gRPC
 // reads any of its connections.
-TEST(ReadsOfGrpcTest, AreCharged) {
-  runtime::SystemClock clock;
-  publish::AggregatorState state{clock};
-  IngestOptions options;
-  options.listen = "127.0.0.1:0";
-  const std::unique_ptr<IngestServer> server = *IngestServer::Start(options, state);
-  const runtime::Descriptor peer(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  to.sin_port = htons(static_cast<std::uint16_t>(server->port()));
-  ASSERT_EQ(connect(peer.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
-  const std::string settings("\0\0\0\4\0\0\0\0\0", kFrameHeaderBytes);
-  const std::string words = std::string(kHttp2Preface) + settings;
-  ASSERT_EQ(send(peer.get(), words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
+class ReadsOfGrpcTest : public ::testing::Test {
+ protected:
+  ReadsOfGrpcTest() {
+    IngestOptions options;
+    options.listen = "127.0.0.1:0";
+    server_ = *IngestServer::Start(options, state_);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
+    EXPECT_EQ(connect(peer_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    Send(std::string(kHttp2Preface) + kSettings);
+  }
+  void Send(const std::string& bytes) const {
+    EXPECT_EQ(send(peer_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+  const std::string kSettings{"\0\0\0\4\0\0\0\0\0", kFrameHeaderBytes};
+  const std::string kAcknowledged{"\0\0\0\4\1\0\0\0\0", kFrameHeaderBytes};
+  runtime::SystemClock clock_;
+  publish::AggregatorState state_{clock_};
+  std::unique_ptr<IngestServer> server_;
+  const runtime::Descriptor peer_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
+
+TEST_F(ReadsOfGrpcTest, AreCharged) {
   EXPECT_TRUE(testing::WaitFor([&] {
-    send(peer.get(), settings.data(), settings.size(), MSG_NOSIGNAL);
+    send(peer_.get(), kSettings.data(), kSettings.size(), MSG_NOSIGNAL);
     for (int fd = 0; fd < 1024; ++fd) {
       const std::optional<ReadCost> cost = ReadCostOf({fd, InodeOf(fd)});
-      if (cost && cost->bytes > words.size()) return true;
+      if (cost && cost->bytes > kHttp2Preface.size() + kSettings.size()) return true;
     }
     return false;
   }));
+}
+
+TEST_F(ReadsOfGrpcTest, GoOnUntilAllIsReadThoughTheyGiveWay) {
+  const std::jthread measured([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) MeasureReads(true);  // the door, which is calm, says that it need not be
+  });
+  constexpr std::size_t kFrames = 30 * ReadTurn::kMostOfBeginning / kFrameHeaderBytes;
+  std::string frames;
+  for (std::size_t i = 0; i < kFrames; ++i) frames += kSettings;
+  Send(frames);
+  std::string answers;
+  std::size_t acknowledged = 0;
+  EXPECT_TRUE(testing::WaitFor([&] {
+    std::array<char, 4096> bytes{};
+    const ssize_t got = recv(peer_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got > 0) answers.append(bytes.data(), static_cast<std::size_t>(got));
+    acknowledged = 0;
+    for (std::size_t at = 0; (at = answers.find(kAcknowledged, at)) != std::string::npos; ++at)
+      ++acknowledged;
+    return acknowledged == kFrames + 1;
+  })) << acknowledged;
 }
 
 TEST(ProcessorSlownessTest, IsOfThisMachine) {

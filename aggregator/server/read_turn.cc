@@ -1,0 +1,74 @@
+#include "aggregator/server/read_turn.h"
+
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace tributary::server {
+namespace {
+
+// gRPC asks twice before it waits: for the rest of what it has room for, and for what comes next.
+constexpr int kRefusals = 2;
+
+// To be told at once of bytes that are there already: Linux looks anew when this is set (4.18). Not for
+// unix sockets, and not without bytes: then nothing would come.
+bool CausesAnEvent(int fd) {
+  int unread = 0;
+  if (ioctl(fd, FIONREAD, &unread) != 0 || unread <= 0) return false;
+  int domain = 0;
+  socklen_t size = sizeof(domain);
+  if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return false;
+  const int one = 1;
+  return (domain == AF_INET || domain == AF_INET6) &&
+         setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)) == 0;
+}
+
+// Makes room for so many bytes at most while it lives: in the first of the message's pieces.
+class Room {
+ public:
+  Room(msghdr& message, std::size_t most) : message_(message), pieces_(message.msg_iovlen) {
+    std::size_t used = 0;
+    while (used < pieces_ && bytes_ < most) bytes_ += message.msg_iov[used++].iov_len;
+    if (bytes_ < most) return;
+    over_ = bytes_ - most;
+    bytes_ = most;
+    last_ = &message.msg_iov[used - 1];
+    last_->iov_len -= over_;
+    message.msg_iovlen = used;
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() {
+    message_.msg_iovlen = pieces_;
+    if (last_ != nullptr) last_->iov_len += over_;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  msghdr& message_;
+  const std::size_t pieces_;
+  std::size_t bytes_ = 0;
+  std::size_t over_ = 0;
+  iovec* last_ = nullptr;
+};
+
+}  // namespace
+
+bool ReadTurn::IsOver(int fd) {
+  if (fd != fd_ || refusals_ == kRefusals || !CausesAnEvent(fd)) return false;
+  ++refusals_;
+  return true;
+}
+
+ssize_t ReadTurn::Read(int fd, msghdr* message, int flags, std::uint64_t before) {
+  const Room room(*message, before < kBeginning ? kMostOfBeginning : kMost);
+  const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
+  fd_ = got > 0 && static_cast<std::size_t>(got) == room.bytes() ? fd : kNone;
+  refusals_ = 0;
+  return got;
+}
+
+}  // namespace tributary::server

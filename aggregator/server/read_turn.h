@@ -1,0 +1,33 @@
+// How much of one connection is read before others have their turn.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::server {
+
+// gRPC reads a connection until nothing is left, and parses as much at once as has come meanwhile: a peer
+// whose bytes cost much has the thread to itself until it is cut. So each connection gives way after some
+// bytes, and goes on behind those that wait. One thread at a time.
+class ReadTurn {
+ public:
+  // A handshake and the first call's headers need no more than kBeginning; a byte may cost 2 µs there (a call
+  // without a path has 15). Later bytes are mostly those of messages.
+  static constexpr std::uint64_t kBeginning = 64 << 10;
+  static constexpr std::size_t kMostOfBeginning = 1 << 10, kMost = 16 << 10;
+
+  // Whether the connection has had its turn. Its next event is then on its way: the reader has to say EAGAIN,
+  // upon which gRPC waits for that.
+  bool IsOver(int fd);
+  // The turn of a connection of which that many bytes have been read: reads on.
+  ssize_t Read(int fd, msghdr* message, int flags, std::uint64_t before);
+
+ private:
+  static constexpr int kNone = -1;
+  int fd_ = kNone;  // read last, if it took all of its turn
+  int refusals_ = 0;
+};
+
+}  // namespace tributary::server
