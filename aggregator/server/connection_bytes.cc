@@ -55,17 +55,26 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   const runtime::MutexLock lock(mutex_);
   if (std::exchange(silent_costs_second_, second) != second) silent_costs_.clear();
   std::unordered_set<std::string> addresses;  // that have cost too much
+  std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   for (auto& [peer, each] : connections_) {
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
+    if (each.whose != nullptr && each.unpaid >= limits_.notable()) unpaid[each.whose] += each.unpaid;
     if (!each.silent || spent.count() == 0) continue;
     if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
     each.silent_cost += spent;
     std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
     const int share = quarantine_.Suspects(AddressOf(peer), second) ? limits_.suspect_share : 1;
     if ((of_address += spent) > limits_.silent_cost / share) addresses.insert(AddressOf(peer));
+  }
+  std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
+  if (!unpaid.empty()) {
+    for (auto& [peer, each] : connections_) {
+      if (each.reports == 0 && each.unpaid >= limits_.notable() && unpaid.contains(each.whose))
+        take(peer, Cut(&each, ConnectionFault::kStall));
+    }
   }
   if (addresses.empty()) return costly;
   for (const std::string& address : addresses) {

@@ -95,6 +95,8 @@ TEST_F(ConnectionTableTest, OneLookUsesUpNobodysPatience) {
 
 class CostTest : public ConnectionTableTest {
  protected:
+  explicit CostTest(const ConnectionLimits& limits = Few()) : ConnectionTableTest(limits), limits_(limits) {}
+
   // Those that are cut, by their numbers, after each of the connections has cost so much more.
   std::set<int> Look(const std::map<int, std::chrono::nanoseconds>& costs, std::uint64_t bytes = 0,
                      std::int64_t second = 0) {
@@ -113,7 +115,7 @@ class CostTest : public ConnectionTableTest {
     return cut;
   }
 
-  const ConnectionLimits limits_ = Few();
+  const ConnectionLimits limits_;
   const std::chrono::nanoseconds half_ = limits_.unpaid / 2;
   std::map<int, ReadCost> costs_;
 };
@@ -128,6 +130,36 @@ TEST_F(CostTest, CutsWhoCostsMoreThanComesOfIt) {
   EXPECT_EQ(Look({{1, half_}}), std::set<int>()) << "once";
   EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 0)) << "the door's work";
+}
+
+// They are read in turns, so each is found late.
+TEST_F(CostTest, APeerHasOneAllowanceForAllItsConnections) {
+  for (int port = 1; port <= 4; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
+  AddSpeaking("192.0.2.2:1");
+  table_.NoteReport("192.0.2.1:4");
+  const std::chrono::nanoseconds part = limits_.paid_by_heard + limits_.unpaid * 3 / 10;
+  EXPECT_EQ(Look({{1, part}, {2, part}, {3, part}, {5, part}}), std::set<int>());
+  constexpr std::chrono::nanoseconds kNothing{0};
+  EXPECT_EQ(Look({{1, kNothing}, {2, kNothing}, {3, kNothing}, {4, part}}), (std::set{1, 2, 3}))
+      << "not the one that reports";
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 3u);
+}
+
+class FleetCostTest : public CostTest {
+ protected:
+  FleetCostTest() : CostTest(ConnectionLimits()) {}
+};
+
+// A fleet with one certificate comes back.
+TEST_F(FleetCostTest, WhatAHandshakeCostsDoesNotAddUp) {
+  std::map<int, std::chrono::nanoseconds> costs;
+  for (int port = 1; port <= 60; ++port) {
+    const std::string peer = "192.0.2." + std::to_string(port) + ":1";
+    Add(peer);
+    Begin(peer, "fleet");
+    costs[port] = limits_.paid_by_heard + limits_.notable() - std::chrono::nanoseconds(1);
+  }
+  EXPECT_EQ(Look(costs), std::set<int>());
 }
 
 // A chunk of a model on a slow processor, and window updates of a watcher.

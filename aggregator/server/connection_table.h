@@ -121,8 +121,11 @@ struct ConnectionLimits {
   // No more of these answers are still expected: not all that a watcher could have answered in a week.
   std::uint64_t late_answers = 640 << 10;
   // What the threads that fuse may spend on a connection's bytes beyond what its calls and messages, messages
-  // to it, its bytes and the time pay for: some ten times what these take on a server's processor.
+  // to it, its bytes and the time pay for: some ten times what these take on a server's processor. All
+  // connections of a peer together may cost no more: they are read in turns.
   std::chrono::nanoseconds unpaid = std::chrono::milliseconds(40);
+  // What counts among them. A fresh connection's handshake does not: a name may have hundreds.
+  std::chrono::nanoseconds notable() const { return unpaid / 16; }
   std::chrono::nanoseconds paid_by_heard = std::chrono::microseconds(250);
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(100);
   std::chrono::nanoseconds paid_by_byte{20};
@@ -254,8 +257,9 @@ class ConnectionTable {
 
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
-  // than is paid for, or, with all connections of their address that have not made a call, too much in this
-  // second. Such an address is kept out also if it has closed them.
+  // than is paid for, alone or with their peer's others (then not those that report), or, with all
+  // connections of their address that have not made a call, too much in this second. Such an address is kept
+  // out also if it has closed them.
   struct Costly {
     Socket socket;
     std::string peer;

@@ -14,6 +14,8 @@ namespace tributary::server {
 
 class ConnectionTableTest : public ::testing::Test {
  protected:
+  explicit ConnectionTableTest(const ConnectionLimits& limits = Few()) : table_(limits) {}
+
   static ConnectionLimits Few() {
     return {.connections = 8,
             .of_address = 5,
@@ -48,7 +50,7 @@ class ConnectionTableTest : public ::testing::Test {
     return table_.figures().refused[static_cast<std::size_t>(fault)];
   }
 
-  ConnectionTable table_{Few()};
+  ConnectionTable table_;
   int last_ = 0;
 };
 
