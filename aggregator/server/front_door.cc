@@ -192,12 +192,21 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
   }
 }
 
+bool FrontDoor::IsAlert(std::int64_t now_ns) {
+  const nanoseconds past(now_ns - judged_ns_);
+  // In less time a single burst of frames looks like work.
+  if (past >= std::chrono::milliseconds(kLookMs)) {
+    judged_ns_ = now_ns;
+    const std::int64_t process_ns = ProcessorNs();
+    const bool busy = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
+    if (busy) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
+  }
+  return now_ns < alert_until_ns_;
+}
+
 void FrontDoor::CutFloods(std::int64_t now_ns) {
   const nanoseconds past(now_ns - std::exchange(floods_looked_ns_, now_ns));
-  const std::int64_t process_ns = ProcessorNs();
-  const bool busy = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
-  if (busy) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
-  alert_ = now_ns < alert_until_ns_;
+  alert_ = IsAlert(now_ns);
   MeasureReads(alert_);
   const std::vector<std::int64_t> before = std::exchange(used_ns_, used_());
   nanoseconds used{0};

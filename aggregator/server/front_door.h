@@ -77,6 +77,8 @@ class FrontDoor {
   // Hands over those who have begun to speak, some at a time.
   void LetIn();
   void PassOn(runtime::Descriptor connection);
+  // Whether the process is busy, or was a short while ago: then connections are looked at more often.
+  bool IsAlert(std::int64_t now_ns);
   void CutFloods(std::int64_t now_ns);
   // `spent`: of the patience with them.
   void CutSilentTalkers(std::chrono::nanoseconds spent);
@@ -102,9 +104,9 @@ class FrontDoor {
   MemoryState memory_state_ = MemoryState::kPlenty;
   std::int64_t unheard_looked_ns_ = 0;
   std::int64_t floods_looked_ns_ = 0;
-  // The processor's time that the process and the threads that fuse had used at that look:
-  std::int64_t process_ns_ = 0;
-  std::vector<std::int64_t> used_ns_;
+  std::vector<std::int64_t> used_ns_;  // the processor's time of the threads that fuse, at that look
+  std::int64_t judged_ns_ = 0;
+  std::int64_t process_ns_ = 0;  // the processor's time of the process, when IsAlert judged it last
   bool alert_ = false;
   std::int64_t alert_until_ns_ = 0;
   // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
