@@ -199,6 +199,19 @@ TEST_F(CostTest, AnAddressThatHasFloodedMaySpendLess) {
   EXPECT_EQ(Look({{1, more}, {2, more}}, 0, back), std::set{1});
 }
 
+TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome) {
+  for (int i = 1; i <= 2; ++i) Add("192.0.2.1:" + std::to_string(i));
+  const std::chrono::nanoseconds much = limits_.suspect_cost() * 2 / 3;
+  Look({{1, much}}, 0, 1);
+  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
+  Look({{2, much}}, 0, 1);
+  EXPECT_TRUE(table_.IsSuspect("192.0.2.1:9", 1));
+  EXPECT_FALSE(table_.IsSuspect("192.0.2.2:9", 1));
+  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 2)) << "in the next second";
+  Begin("192.0.2.1:1");
+  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
+}
+
 // A fleet comes back.
 TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
   const std::chrono::nanoseconds third = limits_.silent_cost / 3;

@@ -44,7 +44,8 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   if (oldest == connections_.end()) return std::nullopt;
   ++refused_[static_cast<std::size_t>(fault)];
   const std::string whose = AddressOf(oldest->first);
-  if (addresses_.find(whose)->second.silent_cuts.Exceeds(limits_.silent_cuts, second))
+  const std::size_t most = Suspects(whose, second) ? limits_.suspect_cuts() : limits_.silent_cuts;
+  if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second))
     quarantine_.KeepOut(whose, second);
   const Socket cut = oldest->second.socket;
   Forget(oldest);
@@ -280,7 +281,14 @@ bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second
 
 bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) const {
   const runtime::MutexLock lock(mutex_);
-  return quarantine_.Suspects(AddressOf(peer), second);
+  return Suspects(AddressOf(peer), second);
+}
+
+bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) const {
+  if (quarantine_.Suspects(address, second)) return true;
+  const auto spent = silent_costs_.find(address);
+  return second == silent_costs_second_ && spent != silent_costs_.end() &&
+         spent->second > limits_.suspect_cost();
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

@@ -76,6 +76,8 @@ struct ConnectionLimits {
   // connections, so a flood of half handshakes costs the panels time. A crowd of honest boards behind one
   // address comes back a second later at the earliest.
   std::size_t silent_cuts = 512;
+  // The same of an address that is suspect (IsSuspect). Five hundred boards may still come back behind it.
+  std::size_t suspect_cuts() const { return silent_cuts / 4; }
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
   // gRPC still has to end; no other peer has more calls than streams: 128 (IngestServer).
   std::size_t calls_of_connection = 512;
@@ -134,6 +136,8 @@ struct ConnectionLimits {
   // one, it is forgotten: handshakes of a fleet take as long.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
+  // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
+  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
     for (std::chrono::nanoseconds* each :
@@ -239,7 +243,12 @@ class ConnectionTable {
   // Refuses new connections from the peer's address for a while.
   void KeepOut(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
-  // Its address has flooded a short while ago.
+  // The addresses that the kernel is to turn away.
+  std::vector<std::string> Filtered(std::int64_t second) const {
+    const runtime::MutexLock lock(mutex_);
+    return quarantine_.Filtered(second);
+  }
+  // Its address has flooded a short while ago, or has spent a good part of what those may that make no call.
   bool IsSuspect(const std::string& peer, std::int64_t second) const;
 
   // Notes what each connection has sent since the last time; `received`: in all.
@@ -272,9 +281,9 @@ class ConnectionTable {
   std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.
-  void Count(ConnectionFault fault) {
+  void Count(ConnectionFault fault, std::uint64_t times = 1) {
     const runtime::MutexLock lock(mutex_);
-    ++refused_[static_cast<std::size_t>(fault)];
+    refused_[static_cast<std::size_t>(fault)] += times;
   }
 
   struct Figures {
@@ -340,6 +349,7 @@ class ConnectionTable {
   std::vector<std::pair<std::uint64_t, Socket>> Sockets(bool silent_only) const EXCLUDES(mutex_);
   Numbers Which(bool silent_only, const std::function<bool(Socket)>& condition) const EXCLUDES(mutex_);
 
+  bool Suspects(const std::string& address, std::int64_t second) const REQUIRES(mutex_);
   void Forget(Connections::iterator found) REQUIRES(mutex_);
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const

@@ -43,6 +43,16 @@ TEST_F(ConnectionTableTest, AFloodOfSilentConnectionsKeepsItsAddressOut) {
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:1", 8));
 }
 
+TEST_F(ConnectionTableTest, AnAddressThatHasFloodedIsKeptOutEarlier) {
+  const std::int64_t back = Quarantine::Limits().first_s;
+  table_.KeepOut("192.0.2.1:1", 0);
+  int port = 0;
+  for (int i = 0; i < 3 + 2; ++i) Add("192.0.2.1:" + std::to_string(++port), back);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:1", back));
+  Add("192.0.2.1:" + std::to_string(++port), back);
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:1", back));
+}
+
 TEST_F(ConnectionTableTest, TheOldestSilentConnectionOfAnAddressMakesRoom) {
   Add("192.0.2.1:1");
   AddSpeaking("192.0.2.1:2");

@@ -50,8 +50,8 @@ constexpr int kPauseMs = 5;
 // A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
 // back together need a second.
 constexpr int kLetIn = 4;
-// One begins in this time of those whose address has flooded a short while ago. A hundred boards behind it
-// that come back need a second.
+// One begins in this time of those whose address has flooded a short while ago, or seems to begin with it. A
+// hundred boards behind it that come back need a second.
 constexpr int kSuspectMs = 10;
 // For the first words, as for the handshake after them.
 constexpr std::int64_t kFirstWordsNs = 10'000'000'000;
@@ -110,6 +110,7 @@ absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& 
   door->unix_path_ = UnixPathOf(address);
   ASSIGN_OR_RETURN(door->listeners_, BindListeners(address));
   door->port_ = PortOf(door->listeners_.front().get());
+  if (door->port_ != 0) door->filter_ = AddressFilter(door->listeners_);
   return door;
 }
 
@@ -154,7 +155,10 @@ void FrontDoor::Run(std::stop_token stop) {
       CutUnheard();
     }
     if (now_ns - floods_looked_ns_ >= kBusyLookMs * 1'000'000LL) CutFloods(now_ns);
-    if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) WatchMemory(now_ns);
+    if (now_ns - memory_looked_ns_ >= kLookMs * 1'000'000LL) {
+      WatchMemory(now_ns);
+      TurnAway();
+    }
     executor_.Look();
   }
 }
@@ -183,8 +187,9 @@ void FrontDoor::LetIn() {
 }
 
 void FrontDoor::PassOn(runtime::Descriptor connection) {
-  // Another connection of its address may have been cut while it waited.
+  // It may have been cut while it waited, or another connection of its address.
   const std::string peer = PeerOfSocket(connection.get());
+  if (peer.empty() || PeerHasClosed(connection.get())) return;
   if (connections_.IsQuarantined(peer, Second())) {
     SayRefused(ConnectionFault::kQuarantined, peer);
   } else {
@@ -253,6 +258,21 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
   }
 }
 
+void FrontDoor::TurnAway() {
+  // Whatever else the kernel drops at a listening socket counts for nobody who stays out.
+  const std::uint64_t dropped = filter_.TakeDropped();
+  if (!filter_.addresses().empty()) connections_.Count(ConnectionFault::kQuarantined, dropped);
+  std::vector<std::string> filtered = connections_.Filtered(Second());
+  if (filtered == filter_.addresses()) return;
+  for (const std::string& each : filtered) {
+    if (std::ranges::count(filter_.addresses(), each) > 0) continue;
+    if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+      runtime::LogWarning("{} floods this port, and gets no answer for a while{}", each, *more);
+    }
+  }
+  filter_.Set(std::move(filtered));
+}
+
 void FrontDoor::AcceptFrom(int listener) {
   // Some at a time, so that a crowd does not keep this thread from its other work.
   for (int i = 0; i < 64 && turned_away_ < kTurnedAway; ++i) {
@@ -271,6 +291,7 @@ bool FrontDoor::AcceptOne(int listener) {
     connection = accept();
   }
   if (connection.open()) {
+    DropFilter(connection.get());
     Take(std::move(connection));
     return true;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "aggregator/server/address_filter.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/memory_watch.h"
 #include "aggregator/server/waiting_room.h"
@@ -25,6 +26,7 @@ namespace tributary::server {
 // accepts in its place, on a thread of its own, and hands over the connections that are within the limits,
 // once they have begun to speak (WaitingRoom) and at a bounded rate. The others are closed, counted and
 // logged at a bounded rate. A closed connection is noticed within a second, or when its place is needed.
+// Addresses that have flooded the port get no answer for a while (AddressFilter).
 //
 // It also looks at the process's memory, fifty times a second. When that has run out, no connection comes in
 // and those that made it grow are cut, whatever it was that gRPC kept for them. While the process is busy, it
@@ -84,12 +86,15 @@ class FrontDoor {
   void CutSilentTalkers(std::chrono::nanoseconds spent);
   void CutUnheard();
   void WatchMemory(std::int64_t now_ns);
+  // Has the kernel do it for the addresses that stay out, and counts what it did.
+  void TurnAway();
   void SayRefused(ConnectionFault fault, const std::string& peer);
 
   ConnectionTable connections_;
   MemoryWatch memory_;
   const runtime::Clock& clock_;
   std::vector<runtime::Descriptor> listeners_;
+  AddressFilter filter_;
   std::string unix_path_;
   int port_ = 0;
   runtime::Descriptor wake_;     // an eventfd

@@ -42,14 +42,23 @@ class FrontDoorTest : public ::testing::Test {
 
   // A peer that says nothing waits at the door.
   Descriptor ConnectSilently() const {
+    Descriptor fd = TryToConnect();
+    EXPECT_TRUE(fd.open());
+    return fd;
+  }
+  // Closed if nobody answers.
+  Descriptor TryToConnect() const {
     Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval limit{0, 500'000};
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port = htons(static_cast<std::uint16_t>(door_->port()));
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) fd.Close();
     return fd;
   }
+  bool Answers() const { return TryToConnect().open(); }
   Descriptor Connect() const {
     Descriptor fd = ConnectSilently();
     SayFirstWords(fd);
@@ -215,12 +224,22 @@ TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) 
   EXPECT_TRUE(WaitFor([&] { return Closed(greedy); }));
   const std::uint64_t cut = Refused(ConnectionFault::kMemory);
   EXPECT_GE(cut, 1u);
-  const Descriptor late = Connect();
-  EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; })) << "and stays out";
+  EXPECT_TRUE(WaitFor([&] { return !Answers(); })) << "and stays out";
+  EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; }));
 }
 
+TEST_F(FrontDoorTest, WhoStaysOutGetsNoAnswerAndIsCounted) {
+  Open({.quarantine = {.first_s = 2}});
+  ASSERT_TRUE(Answers());
+  door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
+  ASSERT_TRUE(WaitFor([&] { return !Answers(); }));
+  EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; }));
+  EXPECT_TRUE(WaitFor([&] { return Answers(); })) << "two seconds later at the latest";
+}
+
+// The door itself has more to turn away than the kernel takes.
 TEST_F(FrontDoorTest, WhoStaysOutIsTurnedAwayNoFasterThanAFloodMayBe) {
-  Open({});
+  Open({.quarantine = {.filtered = 0}});
   door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {

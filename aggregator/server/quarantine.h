@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace tributary::server {
 
@@ -19,6 +20,7 @@ class Quarantine {
     std::int64_t longest_s = 60;
     std::int64_t suspect_s = 120;  // after that
     std::size_t addresses = 4096;  // beyond it those are forgotten that may come in; others are not kept out
+    std::size_t filtered = 256;    // of these the kernel turns away (AddressFilter), the others the door
   };
 
   explicit Quarantine(const Limits& limits) : limits_(limits) {}
@@ -46,6 +48,16 @@ class Quarantine {
     if (addresses_.empty()) return false;
     const auto found = addresses_.find(address);
     return found != addresses_.end() && second < found->second.until;
+  }
+
+  // Who is to be turned away by the kernel.
+  std::vector<std::string> Filtered(std::int64_t second) const {
+    std::vector<std::string> filtered;
+    for (const auto& [address, stay] : addresses_) {
+      if (filtered.size() == limits_.filtered) break;
+      if (second < stay.until) filtered.push_back(address);
+    }
+    return filtered;
   }
 
   // Whether it has flooded and may come in again, but not for long enough to be trusted.

@@ -108,18 +108,17 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   if (!this_thread.counts || (flags & MSG_ERRQUEUE) != 0) return syscall(SYS_recvmsg, fd, message, flags);
   Charge(this_thread);
   Account* const account = AccountOf(fd);
-  const bool measure = measured.load(std::memory_order_relaxed);
-  if (measure && this_thread.turn.IsOver(fd)) {
+  if (this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
   this_thread.of = nullptr;
   if (account == nullptr) return syscall(SYS_recvmsg, fd, message, flags);
-  const ssize_t got = measure ? this_thread.turn.Read(fd, message, flags, account->bytes)
-                              : syscall(SYS_recvmsg, fd, message, flags);
+  const std::uint64_t before = account->bytes;
+  const ssize_t got = this_thread.turn.Read(fd, message, flags, before);
   if (got <= 0) return got;
   account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
-  if (!measure) return got;
+  if (before >= ReadTurn::kBeginning && !measured.load(std::memory_order_relaxed)) return got;
   this_thread.of = account;
   this_thread.since_ns = ThreadNs();
   return got;

@@ -14,11 +14,12 @@ namespace tributary::server {
 // measured where it arises. This module defines recvmsg(), by which gRPC reads: from one read of a thread to
 // its next, the processor's time is that of the connection read first.
 struct ReadCost {
-  std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, while it is measured
+  std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
   std::uint64_t bytes = 0;                // that they have read
 };
 
-// Whether the processor's time is measured, too: its clock takes as long as a twentieth of a frame. Any
+// Whether the processor's time is measured for all. It always is for a connection's beginning
+// (ReadTurn::kBeginning), in which floods begin; but its clock takes as long as a twentieth of a frame. Any
 // thread.
 void MeasureReads(bool measure);
 // The reads of the calling thread count from now on. What it does after EndRead is nobody's, until it reads

@@ -64,8 +64,7 @@ class ReadCostTest : public ::testing::Test {
   Socket socket_;
 };
 
-TEST_F(ReadCostTest, ChargesTheTimeFromOneReadToTheNextWhileItIsMeasured) {
-  MeasureReads(true);
+TEST_F(ReadCostTest, ChargesTheTimeFromOneReadToTheNext) {
   BeginReads(socket_);
   std::thread([this] {
     CountReads();
@@ -78,18 +77,37 @@ TEST_F(ReadCostTest, ChargesTheTimeFromOneReadToTheNextWhileItIsMeasured) {
     EXPECT_EQ(Read(), 5);
     EndRead();
     Work(std::chrono::milliseconds(50));
-    MeasureReads(false);
-    Send(10);
-    EXPECT_EQ(Read(), 10);
-    Work(std::chrono::milliseconds(50));
-    EXPECT_EQ(Read(), -1);
   }).join();
   const auto cost = ReadCostOf(socket_);
   ASSERT_TRUE(cost.has_value());
-  EXPECT_EQ(cost->bytes, 75u);
+  EXPECT_EQ(cost->bytes, 65u);
   EXPECT_GE(cost->processor, std::chrono::milliseconds(3));
-  EXPECT_LT(cost->processor, std::chrono::milliseconds(50))
-      << "neither without a read nor after an event, nor unmeasured";
+  EXPECT_LT(cost->processor, std::chrono::milliseconds(50)) << "neither without a read nor after an event";
+}
+
+TEST_F(ReadCostTest, MeasuresOnAfterTheBeginningIfItIsToldTo) {
+  BeginReads(socket_);
+  const auto work = [this] {
+    Send(10);
+    EXPECT_EQ(Read(), 10);
+    Work(std::chrono::milliseconds(20));
+    EXPECT_EQ(Read(), -1);
+  };
+  std::thread([&] {
+    CountReads();
+    for (std::uint64_t read = 0; read < ReadTurn::kBeginning; read += 100) {
+      Send(100);
+      EXPECT_EQ(Read(), 100);
+    }
+    EXPECT_EQ(Read(), -1);
+    const nanoseconds beginning = ReadCostOf(socket_)->processor;
+    work();
+    EXPECT_EQ(ReadCostOf(socket_)->processor, beginning);
+    MeasureReads(true);
+    work();
+    MeasureReads(false);
+    EXPECT_GE(ReadCostOf(socket_)->processor - beginning, std::chrono::milliseconds(20));
+  }).join();
 }
 
 // gRPC asks for more before it parses.
@@ -104,7 +122,6 @@ TEST_F(ReadCostTest, ChargesOnWhenAConnectionGivesWay) {
   ASSERT_EQ(connect(other_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
   own_ = runtime::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   socket_ = {own_.get(), InodeOf(own_.get())};
-  MeasureReads(true);
   BeginReads(socket_);
   Send(300);
   std::thread([this] {
@@ -124,7 +141,6 @@ TEST_F(ReadCostTest, ChargesOnWhenAConnectionGivesWay) {
     EXPECT_EQ(Read(), -1);
   }).join();
   EXPECT_GE(ReadCostOf(socket_)->processor, std::chrono::milliseconds(3));
-  MeasureReads(false);
 }
 
 TEST_F(ReadCostTest, CountsForOneConnectionAndInThreadsThatFuseAlone) {
@@ -177,9 +193,6 @@ TEST_F(ReadsOfGrpcTest, AreCharged) {
 }
 
 TEST_F(ReadsOfGrpcTest, GoOnUntilAllIsReadThoughTheyGiveWay) {
-  const std::jthread measured([](const std::stop_token& stop) {
-    while (!stop.stop_requested()) MeasureReads(true);  // the door, which is calm, says that it need not be
-  });
   constexpr std::size_t kFrames = 30 * ReadTurn::kMostOfBeginning / kFrameHeaderBytes;
   std::string frames;
   for (std::size_t i = 0; i < kFrames; ++i) frames += kSettings;
