@@ -45,6 +45,27 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   return spent;
 }
 
+void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address) {
+  const auto found = silent_costs_.find(address);
+  if (found != silent_costs_.end() && own.silent_second == silent_costs_second_) {
+    SilentCost& cost = found->second;
+    const std::chrono::nanoseconds forgiven =
+        std::min({own.silent_cost, limits_.handshake(), limits_.handshakes() - cost.forgiven, cost.spent});
+    cost.spent -= forgiven;
+    cost.forgiven += forgiven;
+  }
+  own.unpaid = std::max(own.unpaid - limits_.handshake(), std::chrono::nanoseconds(0));
+}
+
+std::unordered_set<std::string> ConnectionTable::CostlyAddresses(std::int64_t second) const {
+  std::unordered_set<std::string> costly;
+  for (const auto& [address, cost] : silent_costs_) {
+    const int share = quarantine_.Suspects(address, second) ? limits_.suspect_share : 1;
+    if (cost.spent > limits_.silent_cost / share) costly.insert(address);
+  }
+  return costly;
+}
+
 std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::function<std::optional<ReadCost>(Socket)>& cost, std::chrono::nanoseconds past,
     std::int64_t second) {
@@ -53,8 +74,11 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (socket) costly.push_back({*socket, peer});
   };
   const runtime::MutexLock lock(mutex_);
-  if (std::exchange(silent_costs_second_, second) != second) silent_costs_.clear();
   std::unordered_set<std::string> addresses;  // that have cost too much
+  if (std::exchange(silent_costs_second_, second) != second) {
+    addresses = CostlyAddresses(second);
+    silent_costs_.clear();
+  }
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   for (auto& [peer, each] : connections_) {
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
@@ -65,10 +89,9 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (!each.silent || spent.count() == 0) continue;
     if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
     each.silent_cost += spent;
-    std::chrono::nanoseconds& of_address = silent_costs_[AddressOf(peer)];
-    const int share = quarantine_.Suspects(AddressOf(peer), second) ? limits_.suspect_share : 1;
-    if ((of_address += spent) > limits_.silent_cost / share) addresses.insert(AddressOf(peer));
+    silent_costs_[AddressOf(peer)].spent += spent;
   }
+  addresses.merge(CostlyAddresses(second));
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {
     for (auto& [peer, each] : connections_) {

@@ -202,6 +202,7 @@ TEST_F(CostTest, AnAddressThatHasFloodedMaySpendLess) {
 TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome) {
   for (int i = 1; i <= 2; ++i) Add("192.0.2.1:" + std::to_string(i));
   const std::chrono::nanoseconds much = limits_.suspect_cost() * 2 / 3;
+  ASSERT_LE(much, limits_.handshake());
   Look({{1, much}}, 0, 1);
   EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
   Look({{2, much}}, 0, 1);
@@ -214,13 +215,46 @@ TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome
 
 // A fleet comes back.
 TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
-  const std::chrono::nanoseconds third = limits_.silent_cost / 3;
-  for (int i = 1; i <= 5; ++i) {
+  for (int i = 1; i <= 50; ++i) {
     const std::string peer = "192.0.2.1:" + std::to_string(i);
     Add(peer);
-    EXPECT_EQ(Look({{i, third}}), std::set<int>());
+    EXPECT_EQ(Look({{i, limits_.handshake()}}), std::set<int>());
     Begin(peer);
+    table_.EndCall(peer);
+    table_.Sweep([](Socket) { return false; });
   }
+}
+
+TEST_F(CostTest, ACallExcusesNoMoreThanAHandshakeAndNotManyMoreThanAFleetHas) {
+  Add("192.0.2.1:1");
+  EXPECT_EQ(Look({{1, limits_.silent_cost}}), std::set<int>());
+  Begin("192.0.2.1:1");
+  Add("192.0.2.1:2");
+  EXPECT_EQ(Look({{2, limits_.handshake() * 3 / 2}}), std::set{2});
+
+  const auto handshakes = static_cast<int>(limits_.handshakes() / limits_.handshake());
+  const auto excused = static_cast<int>(limits_.silent_cost / limits_.handshake());
+  for (int i = 1; i <= handshakes + excused + 1; ++i) {
+    const std::string peer = "192.0.2.2:" + std::to_string(i);
+    Add(peer);
+    Look({{i + 2, limits_.handshake()}});
+    Begin(peer);
+    table_.EndCall(peer);
+    table_.Sweep([](Socket) { return false; });
+    EXPECT_EQ(table_.IsQuarantined(peer, 0), i == handshakes + excused + 1) << i;
+  }
+}
+
+// Each is gone before it has cost too much.
+TEST_F(CostTest, WhoGoesLeavesItsDebtBehind) {
+  int number = 0;
+  for (; number < 100 && !table_.IsQuarantined("192.0.2.1:1", 0); ++number) {
+    const std::string peer = "192.0.2.1:" + std::to_string(number);
+    AddSpeaking(peer);
+    Look({{number + 1, limits_.paid_by_heard + limits_.notable() - std::chrono::microseconds(10)}});
+    table_.Sweep([](Socket) { return false; });
+  }
+  EXPECT_EQ(number, static_cast<int>(limits_.silent_cost / limits_.notable()) + 2) << "seen at the next look";
 }
 
 TEST_F(CostTest, WhatOneCostInAnEarlierSecondExcusesNobody) {
@@ -229,7 +263,7 @@ TEST_F(CostTest, WhatOneCostInAnEarlierSecondExcusesNobody) {
   Add("192.0.2.1:2");
   EXPECT_EQ(Look({{2, limits_.silent_cost}}, 0, 2), std::set<int>());
   Begin("192.0.2.1:1");
-  EXPECT_EQ(Look({{2, limits_.silent_cost / 8}}, 0, 2), std::set{2});
+  EXPECT_EQ(Look({{2, limits_.silent_cost / 1000}}, 0, 2), std::set{2});
 }
 
 TEST_F(ConnectionTableTest, HearsCallsAndMessages) {

@@ -45,8 +45,7 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   ++refused_[static_cast<std::size_t>(fault)];
   const std::string whose = AddressOf(oldest->first);
   const std::size_t most = Suspects(whose, second) ? limits_.suspect_cuts() : limits_.silent_cuts;
-  if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second))
-    quarantine_.KeepOut(whose, second);
+  if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second)) quarantine_.KeepOut(whose, second);
   const Socket cut = oldest->second.socket;
   Forget(oldest);
   return cut;
@@ -67,6 +66,9 @@ std::string ConnectionTable::AddressWithMostSilent() const {
 
 void ConnectionTable::Forget(Connections::iterator found) {
   const auto address = addresses_.find(AddressOf(found->first));
+  // Who goes before it is cut leaves its debt behind.
+  if (!found->second.silent && !found->second.cut && found->second.unpaid.count() > 0)
+    silent_costs_[address->first].spent += found->second.unpaid;
   --address->second.connections;
   if (found->second.silent) {
     --address->second.silent;
@@ -133,9 +135,7 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Connection& own = found->second;
   if (own.silent) {
     own.silent = false;
-    const auto spent = silent_costs_.find(AddressOf(peer));
-    if (spent != silent_costs_.end() && own.silent_second == silent_costs_second_)
-      spent->second -= own.silent_cost;
+    ForgiveHandshake(own, AddressOf(peer));
     --addresses_.find(AddressOf(peer))->second.silent;
     --silent_;
   }
@@ -288,7 +288,7 @@ bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) 
   if (quarantine_.Suspects(address, second)) return true;
   const auto spent = silent_costs_.find(address);
   return second == silent_costs_second_ && spent != silent_costs_.end() &&
-         spent->second > limits_.suspect_cost();
+         spent->second.spent > limits_.suspect_cost();
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

@@ -132,9 +132,13 @@ struct ConnectionLimits {
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(100);
   std::chrono::nanoseconds paid_by_byte{20};
   int paid_by_time = 5'000;  // a part of the time that passes
-  // What they may spend in one second on connections of one address that have not made a call. Once they make
-  // one, it is forgotten: handshakes of a fleet take as long.
+  // What they may spend in one second on connections of one address that have not made a call, and on those
+  // that have gone and left something unpaid.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
+  // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
+  // handshakes of a fleet take as long.
+  std::chrono::nanoseconds handshake() const { return notable(); }
+  std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
   std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
@@ -267,8 +271,8 @@ class ConnectionTable {
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
   // than is paid for, alone or with their peer's others (then not those that report), or, with all
-  // connections of their address that have not made a call, too much in this second. Such an address is kept
-  // out also if it has closed them.
+  // connections of their address that have not made a call or have gone, too much in this second. Such an
+  // address is kept out also if all have gone.
   struct Costly {
     Socket socket;
     std::string peer;
@@ -342,6 +346,10 @@ class ConnectionTable {
     RateLimit silent_cuts = {};
   };
   using Connections = std::unordered_map<std::string, Connection>;
+  struct SilentCost {
+    std::chrono::nanoseconds spent{0};
+    std::chrono::nanoseconds forgiven{0};
+  };
 
   // Sockets are looked at without the lock: the threads that fuse wait for it. The number says later which
   // connection it was.
@@ -351,6 +359,10 @@ class ConnectionTable {
 
   bool Suspects(const std::string& address, std::int64_t second) const REQUIRES(mutex_);
   void Forget(Connections::iterator found) REQUIRES(mutex_);
+  // It has made its first call.
+  void ForgiveHandshake(Connection& own, const std::string& address) REQUIRES(mutex_);
+  // Those that have spent too much.
+  std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
       REQUIRES(mutex_);
@@ -379,8 +391,8 @@ class ConnectionTable {
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
   Peers peers_ GUARDED_BY(mutex_);
   Quarantine quarantine_ GUARDED_BY(mutex_);
-  // By address, in this second, of connections that have not made a call.
-  std::unordered_map<std::string, std::chrono::nanoseconds> silent_costs_ GUARDED_BY(mutex_);
+  // By address, in this second, of connections that have not made a call or have gone.
+  std::unordered_map<std::string, SilentCost> silent_costs_ GUARDED_BY(mutex_);
   std::int64_t silent_costs_second_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;

@@ -121,6 +121,7 @@ void FrontDoor::Open(HandOver hand_over, Used used) {
   used_ = std::move(used);
   thread_ = std::jthread([this](std::stop_token stop) {
     runtime::EnterThread("accept", runtime::ThreadRank::kFusion);
+    CountReads();
     Run(std::move(stop));
   });
 }
@@ -193,8 +194,14 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
   if (connections_.IsQuarantined(peer, Second())) {
     SayRefused(ConnectionFault::kQuarantined, peer);
   } else {
-    hand_over_(connection.Release());
+    GiveToGrpc(std::move(connection));
   }
+}
+
+void FrontDoor::GiveToGrpc(runtime::Descriptor connection) {
+  // It begins to read at once, on this thread.
+  hand_over_(connection.Release());
+  ChargeRead();
 }
 
 bool FrontDoor::IsAlert(std::int64_t now_ns) {
@@ -217,7 +224,9 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
   nanoseconds used{0};
   for (std::size_t i = 0; i < before.size(); ++i) used = std::max(used, nanoseconds(used_ns_[i] - before[i]));
   CutSilentTalkers(std::max(used, past / kCalmShare));
-  for (const auto& [socket, peer] : connections_.TakeCostly(ReadCostOf, past, Second())) {
+  const std::vector<ConnectionTable::Costly> costly = connections_.TakeCostly(ReadCostOf, past, Second());
+  ForgetEnded();
+  for (const auto& [socket, peer] : costly) {
     alert_until_ns_ = now_ns + kAfterFloodNs;
     CutAndQuarantine(connections_, socket, peer);
     for (const Socket& each : connections_.TakeCrowd(peer, Unread, ConnectionFault::kStall)) {
@@ -325,7 +334,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   BeginReads(socket);
   const std::optional<Socket> cut = connections_.Add(peer, socket, Second());
   if (wire::AddressOf(peer) == wire::kUnixAddress) {
-    hand_over_(connection.Release());
+    GiveToGrpc(std::move(connection));
   } else {
     room_.Enter(std::move(connection), socket.inode, clock_.SteadyNs());
   }
@@ -339,6 +348,7 @@ bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {
   for (const std::string& peer : room_.CloseOlderThan(now_ns - kFirstWordsNs)) {
     SayRefused(ConnectionFault::kNoFirstWords, peer);
   }
+  CutFloods(now_ns);  // with what those have cost that are forgotten now
   connections_.Sweep(IsOpen);
   return true;
 }

@@ -79,6 +79,7 @@ class FrontDoor {
   // Hands over those who have begun to speak, some at a time.
   void LetIn();
   void PassOn(runtime::Descriptor connection);
+  void GiveToGrpc(runtime::Descriptor connection);
   // Whether the process is busy, or was a short while ago: then connections are looked at more often.
   bool IsAlert(std::int64_t now_ns);
   void CutFloods(std::int64_t now_ns);

@@ -28,15 +28,18 @@ using testing::WaitFor;
 class FrontDoorTest : public ::testing::Test {
  protected:
   void Open(const ConnectionLimits& limits) {
+    Open(limits, [this](int fd) { Take(fd); });
+  }
+  void Open(const ConnectionLimits& limits, const FrontDoor::HandOver& hand_over) {
     const auto used = [this] { return used_.load(); };
     auto door = FrontDoor::Listen("127.0.0.1:0", limits, MemoryWatch(kMemory, used, used), clock_);
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
-    const auto take = [this](int fd) {
-      const runtime::MutexLock lock(mutex_);
-      taken_.emplace_back(fd);
-    };
-    door_->Open(take, [] { return std::vector<std::int64_t>{0}; });
+    door_->Open(hand_over, [] { return std::vector<std::int64_t>{0}; });
+  }
+  void Take(int fd) {
+    const runtime::MutexLock lock(mutex_);
+    taken_.emplace_back(fd);
   }
   ~FrontDoorTest() override { door_.reset(); }
 
@@ -94,14 +97,14 @@ class FrontDoorTest : public ::testing::Test {
     return taken_.size();
   }
   // As gRPC reads; each piece takes two milliseconds of the processor.
-  void ReadFirstTakenSlowly() {
+  void ReadTakenSlowly(std::size_t which) {
     const runtime::MutexLock lock(mutex_);
     std::string read(1 << 10, 0);
     iovec piece{read.data(), read.size()};
     msghdr message{};
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
-    if (recvmsg(taken_.front().get(), &message, MSG_DONTWAIT) <= 0) return;
+    if (recvmsg(taken_[which].get(), &message, MSG_DONTWAIT) <= 0) return;
     const auto used = [] {
       timespec time{};
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -277,7 +280,7 @@ TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   const Descriptor stalling = ConnectAndCall(), panel = ConnectAndCall();
   std::jthread reader([this](const std::stop_token& stop) {
     CountReads();
-    while (!stop.stop_requested()) ReadFirstTakenSlowly();
+    while (!stop.stop_requested()) ReadTakenSlowly(0);
   });
   const std::string some(8 << 10, 'a');
   EXPECT_TRUE(WaitFor([&] {
@@ -286,6 +289,20 @@ TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   }));
   EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
   EXPECT_FALSE(Closed(panel));
+  EXPECT_TRUE(door_->connections().IsQuarantined("127.0.0.1:1", FrontDoor::Second()));
+}
+
+// gRPC begins to read when it is given a connection.
+TEST_F(FrontDoorTest, CutsWhoHoldsTheDoorItself) {
+  Open({}, [this](int fd) {
+    Take(fd);
+    ReadTakenSlowly(taken() - 1);
+  });
+  for (int i = 0; i < 100 && Answers(); ++i) {
+    const Descriptor short_lived = Connect();
+    const std::size_t before = taken();
+    WaitFor([&] { return taken() > before || Closed(short_lived); }, std::chrono::milliseconds(100));
+  }
   EXPECT_TRUE(door_->connections().IsQuarantined("127.0.0.1:1", FrontDoor::Second()));
 }
 

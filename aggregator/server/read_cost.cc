@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "aggregator/server/read_turn.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary::server {
 namespace {
@@ -32,6 +33,33 @@ std::array<Account, 1 << 16> accounts;
 Account* AccountOf(int fd) {
   return fd >= 0 && static_cast<std::size_t>(fd) < accounts.size() ? &accounts[static_cast<std::size_t>(fd)]
                                                                    : nullptr;
+}
+
+// Connections whose descriptors others have now: floods of short ones cost as much as long ones.
+class Ended {
+ public:
+  void Note(std::uint64_t inode, const ReadCost& cost) {
+    const runtime::MutexLock lock(mutex_);
+    costs_[inode] = cost;
+  }
+  std::optional<ReadCost> Find(std::uint64_t inode) const {
+    const runtime::MutexLock lock(mutex_);
+    const auto found = costs_.find(inode);
+    return found == costs_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Forget() {
+    const runtime::MutexLock lock(mutex_);
+    costs_.clear();
+  }
+
+ private:
+  mutable runtime::Mutex mutex_;
+  std::unordered_map<std::uint64_t, ReadCost> costs_ GUARDED_BY(mutex_);
+};
+
+Ended& TheEnded() {
+  static Ended ended;
+  return ended;
 }
 
 std::atomic<bool> measured = false;
@@ -59,6 +87,10 @@ std::int64_t ThreadNs() {
   return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
 }
 
+ReadCost CostIn(const Account& account) {
+  return {std::chrono::nanoseconds(account.processor_ns), account.bytes};
+}
+
 // With what it has used since the last time.
 void Charge(Reader& reader) {
   if (reader.of == nullptr) return;
@@ -75,9 +107,15 @@ void CountReads() { this_thread = {.counts = true}; }
 
 void EndRead() { this_thread.of = nullptr; }
 
+void ChargeRead() {
+  Charge(this_thread);
+  EndRead();
+}
+
 void BeginReads(Socket socket) {
   Account* const account = AccountOf(socket.fd);
   if (account == nullptr) return;
+  if (const ReadCost last = CostIn(*account); last.bytes > 0) TheEnded().Note(account->inode, last);
   account->processor_ns = 0;
   account->bytes = 0;
   account->inode = socket.inode;
@@ -85,9 +123,11 @@ void BeginReads(Socket socket) {
 
 std::optional<ReadCost> ReadCostOf(Socket socket) {
   const Account* const account = AccountOf(socket.fd);
-  if (account == nullptr || account->inode != socket.inode) return std::nullopt;
-  return ReadCost{std::chrono::nanoseconds(account->processor_ns), account->bytes};
+  if (account == nullptr) return std::nullopt;
+  return account->inode == socket.inode ? CostIn(*account) : TheEnded().Find(socket.inode);
 }
+
+void ForgetEnded() { TheEnded().Forget(); }
 
 double ProcessorSlowness() {
   std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();

@@ -23,14 +23,19 @@ struct ReadCost {
 // thread.
 void MeasureReads(bool measure);
 // The reads of the calling thread count from now on. What it does after EndRead is nobody's, until it reads
-// again: call that whenever gRPC has given it something to do.
+// again: call that whenever gRPC has given it something to do. Call ChargeRead instead where gRPC has none,
+// and what was done since the last read is that connection's.
 void CountReads();
 void EndRead();
+void ChargeRead();
 
-// Takes in a connection, whose cost begins at nothing. Descriptors beyond 65,535 are not counted.
+// Takes in a connection, whose cost begins at nothing. What the descriptor's last one has cost is remembered
+// until ForgetEnded. Descriptors beyond 65,535 are not counted.
 void BeginReads(Socket socket);
-// In all; nothing if the descriptor has been given to another connection. Any thread.
+// In all; nothing if it is not known any more. Any thread.
 std::optional<ReadCost> ReadCostOf(Socket socket);
+// Call it whenever all costs have been looked at.
+void ForgetEnded();
 
 // How many times as long as a server's processor this one takes, builds with sanitizers included: at least 1,
 // at most 100. Takes some milliseconds.

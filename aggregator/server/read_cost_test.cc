@@ -85,6 +85,21 @@ TEST_F(ReadCostTest, ChargesTheTimeFromOneReadToTheNext) {
   EXPECT_LT(cost->processor, std::chrono::milliseconds(50)) << "neither without a read nor after an event";
 }
 
+TEST_F(ReadCostTest, ChargesWhatIsDoneAfterTheLastReadIfItIsToldTo) {
+  BeginReads(socket_);
+  Send(60);
+  std::thread([this] {
+    CountReads();
+    EXPECT_EQ(Read(), 60);
+    Work(std::chrono::milliseconds(3));
+    ChargeRead();
+    Work(std::chrono::milliseconds(50));
+    EXPECT_EQ(Read(), -1);
+  }).join();
+  EXPECT_GE(ReadCostOf(socket_)->processor, std::chrono::milliseconds(3));
+  EXPECT_LT(ReadCostOf(socket_)->processor, std::chrono::milliseconds(50));
+}
+
 TEST_F(ReadCostTest, MeasuresOnAfterTheBeginningIfItIsToldTo) {
   BeginReads(socket_);
   const auto work = [this] {
@@ -141,6 +156,24 @@ TEST_F(ReadCostTest, ChargesOnWhenAConnectionGivesWay) {
     EXPECT_EQ(Read(), -1);
   }).join();
   EXPECT_GE(ReadCostOf(socket_)->processor, std::chrono::milliseconds(3));
+}
+
+TEST_F(ReadCostTest, RemembersWhoHadTheDescriptorBeforeUntilAllAreLookedAt) {
+  BeginReads(socket_);
+  std::thread([this] {
+    CountReads();
+    Send(60);
+    EXPECT_EQ(Read(), 60);
+    EndRead();
+  }).join();
+  const Socket later{socket_.fd, socket_.inode + 1};
+  BeginReads(later);
+  EXPECT_EQ(ReadCostOf(later)->bytes, 0u);
+  ASSERT_TRUE(ReadCostOf(socket_).has_value());
+  EXPECT_EQ(ReadCostOf(socket_)->bytes, 60u);
+  ForgetEnded();
+  EXPECT_FALSE(ReadCostOf(socket_).has_value());
+  EXPECT_TRUE(ReadCostOf(later).has_value());
 }
 
 TEST_F(ReadCostTest, CountsForOneConnectionAndInThreadsThatFuseAlone) {
