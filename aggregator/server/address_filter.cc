@@ -22,7 +22,7 @@ constexpr std::uint16_t kLoadWord = BPF_LD | BPF_W | BPF_ABS, kLoadHalf = BPF_LD
                         kIfEqual = BPF_JMP | BPF_JEQ | BPF_K, kSkipAlways = BPF_JMP | BPF_JA,
                         kReturn = BPF_RET | BPF_K;
 
-// Of the network's header, `at` bytes from its beginning.
+// Four bytes of the network's header, `at` bytes from its beginning.
 sock_filter LoadSender(std::uint32_t at) {
   return {kLoadWord, 0, 0, static_cast<std::uint32_t>(SKF_NET_OFF) + at};
 }
