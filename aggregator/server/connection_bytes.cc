@@ -46,15 +46,14 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
 }
 
 void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address) {
-  const auto found = silent_costs_.find(address);
-  if (found != silent_costs_.end() && own.silent_second == silent_costs_second_) {
-    SilentCost& cost = found->second;
-    const std::chrono::nanoseconds forgiven =
-        std::min({own.silent_cost, limits_.handshake(), limits_.handshakes() - cost.forgiven, cost.spent});
-    cost.spent -= forgiven;
-    cost.forgiven += forgiven;
-  }
-  own.unpaid = std::max(own.unpaid - limits_.handshake(), std::chrono::nanoseconds(0));
+  constexpr std::chrono::nanoseconds kNothing{0};
+  SilentCost& cost = silent_costs_[address];
+  const std::chrono::nanoseconds forgiven =
+      std::min({own.silent_cost, limits_.handshake(), limits_.handshakes() - cost.forgiven});
+  cost.forgiven += forgiven;
+  if (own.silent_second == silent_costs_second_) cost.spent = std::max(cost.spent - forgiven, kNothing);
+  // The rest is its address's.
+  own.unpaid = std::max(own.unpaid - own.silent_cost, kNothing);
 }
 
 std::unordered_set<std::string> ConnectionTable::CostlyAddresses(std::int64_t second) const {
@@ -152,10 +151,11 @@ void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& recei
 ConnectionTable::Greediest ConnectionTable::TakeGreediest() {
   const runtime::MutexLock lock(mutex_);
   Greediest greediest;
-  greediest.report = std::ranges::all_of(
-      connections_, [](const auto& each) { return !each.second.cut && each.second.reports > 0; });
+  greediest.report = std::ranges::all_of(connections_, [](const auto& each) {
+    return !each.second.cut && (each.second.reports > 0 || each.second.sent == 0);
+  });
   const auto chosen = [&greediest](const auto& each) {
-    return !each.second.cut && (each.second.reports > 0) == greediest.report;
+    return !each.second.cut && each.second.sent > 0 && (each.second.reports > 0) == greediest.report;
   };
   std::unordered_map<std::string, std::uint64_t> sent;  // by address
   for (const auto& each : connections_) {
@@ -164,8 +164,10 @@ ConnectionTable::Greediest ConnectionTable::TakeGreediest() {
   if (sent.empty()) return greediest;
   const auto most = std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; });
   if (greediest.report && most->second <= kGreedy) return greediest;
+  // A flood from many addresses grows faster than one of them is cut in each look.
+  const std::uint64_t least = greediest.report ? most->second : most->second / 2;
   for (auto& each : connections_) {
-    if (chosen(each) && AddressOf(each.first) == most->first)
+    if (chosen(each) && sent[AddressOf(each.first)] >= least)
       greediest.sockets.push_back(*Cut(&each.second, ConnectionFault::kMemory));
   }
   return greediest;

@@ -32,7 +32,7 @@ TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoRe
   std::array<std::uint64_t, 5> received = {0, 5'000, 900, 800, 700};
   const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
   table_.NoteSent(now);
-  received = {0, 1 << 20, 1'000, 860, 760};
+  received = {0, 1 << 20, 950, 860, 760};
   table_.NoteSent(now);
   const auto fds = [](const std::vector<Socket>& sockets) {
     std::set<int> all;
@@ -48,6 +48,15 @@ TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoRe
   EXPECT_TRUE(last.report);
   EXPECT_TRUE(table_.TakeGreediest().sockets.empty());
   EXPECT_EQ(Refused(ConnectionFault::kMemory), 4u);
+}
+
+TEST_F(ConnectionTableTest, AFloodFromManyAddressesIsCutInOneLookAndWhoSendsNothingIsNot) {
+  ConnectionTable table({});
+  for (int host = 0; host <= 100; ++host) table.Add("192.0.2." + std::to_string(host) + ":1", {host, 0}, 0);
+  table.NoteSent(
+      [](Socket socket) { return socket.fd == 0 ? 0 : 1'000 + static_cast<std::uint64_t>(socket.fd); });
+  EXPECT_EQ(table.TakeGreediest().sockets.size(), 100u);
+  EXPECT_TRUE(table.TakeGreediest().sockets.empty());
 }
 
 TEST_F(ConnectionTableTest, WhoReportsLittleIsNeverCutForMemory) {
@@ -66,6 +75,7 @@ TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
     table_.NoteReport(peer);
   }
   table_.EndCall("192.0.2.2:2", true);
+  table_.NoteSent([](Socket) { return 1; });
   EXPECT_EQ(table_.TakeGreediest().sockets.at(0).fd, 2);
 }
 
@@ -213,12 +223,24 @@ TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome
   EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
 }
 
+TEST_F(CostTest, NoMoreOfAnAddressBeginWhenItsAllowanceIsNearlySpent) {
+  Add("192.0.2.1:1");
+  Look({{1, limits_.waiting_cost()}}, 0, 1);
+  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 1));
+  Look({{1, limits_.notable()}}, 0, 1);
+  EXPECT_FALSE(table_.MayBegin("192.0.2.1", 1));
+  EXPECT_TRUE(table_.MayBegin("192.0.2.2", 1));
+  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 2)) << "in the next second";
+  Begin("192.0.2.1:1");
+  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 1)) << "a handshake is forgiven";
+}
+
 // A fleet comes back.
 TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
   for (int i = 1; i <= 50; ++i) {
     const std::string peer = "192.0.2.1:" + std::to_string(i);
     Add(peer);
-    EXPECT_EQ(Look({{i, limits_.handshake()}}), std::set<int>());
+    EXPECT_EQ(Look({{i, limits_.notable()}}), std::set<int>());
     Begin(peer);
     table_.EndCall(peer);
     table_.Sweep([](Socket) { return false; });

@@ -36,6 +36,36 @@ TEST_F(ConnectionTableTest, CutsTheConnectionWithTheMostCallsIfThereAreTooManyIn
   EXPECT_EQ(table_.figures().calls, 7u);
 }
 
+// gRPC takes its time to end the calls of a flood from three addresses.
+TEST_F(ConnectionTableTest, CallsOfConnectionsThatWereCutCostNobodyElseTheirs) {
+  const std::string panel = "192.0.2.9:1";
+  Add(panel);
+  Begin(panel);
+  table_.NoteReport(panel);
+  for (int host = 1; host <= 3; ++host) {
+    const std::string peer = "192.0.2." + std::to_string(host) + ":1";
+    Add(peer);
+    for (int call = 0; call < 3; ++call) Begin(peer);
+    for (int call = 0; call < 3; ++call) EXPECT_FALSE(Begin(peer).has_value()) << "cut already";
+  }
+  EXPECT_EQ(table_.figures().calls, 1u + 3 * 6);
+  EXPECT_FALSE(Begin(panel).has_value());
+  EXPECT_EQ(Refused(ConnectionFault::kTooManyCalls), 3u);
+}
+
+TEST_F(ConnectionTableTest, NoReportIsCutForTooManyCallsInAll) {
+  ConnectionTable table({.calls = 4});
+  for (int host = 1; host <= 4; ++host) {
+    const std::string peer = "192.0.2." + std::to_string(host) + ":1";
+    table.Add(peer, {host, 0}, 0);
+    EXPECT_FALSE(table.BeginCall(peer, "", 0).has_value());
+    table.NoteReport(peer);
+  }
+  const auto cut = table.BeginCall("192.0.2.2:1", "", 0);
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_EQ(cut->fd, 2) << "with a call beside its report";
+}
+
 TEST_F(ConnectionTableTest, CutsAConnectionThatMakesTooManyRareCallsInASecond) {
   ConnectionTable table({.rare_calls = 2});
   table.Add("192.0.2.1:1", {7, 0}, 0);

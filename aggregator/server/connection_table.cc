@@ -76,6 +76,7 @@ void ConnectionTable::Forget(Connections::iterator found) {
   }
   if (address->second.connections == 0) addresses_.erase(address);
   calls_ -= found->second.calls;
+  if (!found->second.cut) lasting_calls_ -= found->second.calls;
   if (Peers::value_type* const whose = found->second.whose) {
     whose->second.calls -= found->second.calls;
     if (--whose->second.connections == 0) peers_.erase(peers_.find(whose->first));
@@ -115,14 +116,17 @@ void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
 }
 
 ConnectionTable::Connection* ConnectionTable::MostCalls() {
-  const auto most = std::ranges::max_element(
-      connections_, {}, [](const auto& each) { return each.second.cut ? 0 : each.second.calls; });
-  return most == connections_.end() || most->second.cut ? nullptr : &most->second;
+  const auto calls = [](const Connections::value_type& each) {
+    return each.second.cut ? 0 : each.second.calls - each.second.reports;
+  };
+  const auto most = std::ranges::max_element(connections_, {}, calls);
+  return most == connections_.end() || calls(*most) == 0 ? nullptr : &most->second;
 }
 
 std::optional<Socket> ConnectionTable::Cut(Connection* connection, ConnectionFault fault) {
   if (connection == nullptr || connection->cut) return std::nullopt;
   connection->cut = true;
+  lasting_calls_ -= connection->calls;
   ++refused_[static_cast<std::size_t>(fault)];
   return connection->socket;
 }
@@ -147,13 +151,15 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   ++own.calls;
   ++whose.calls;
   ++calls_;
+  if (!own.cut) ++lasting_calls_;
   own.pulse->heard.fetch_add(1, std::memory_order_relaxed);
   if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
     return Cut(&own, ConnectionFault::kCallRate);
   }
   if (own.calls > limits_.calls_of_connection) return Cut(&own, ConnectionFault::kTooManyCalls);
   if (whose.calls > limits_.calls_of_peer()) return Cut(&own, ConnectionFault::kTooManyCallsOfPeer);
-  if (calls_ > limits_.calls) return Cut(MostCalls(), ConnectionFault::kTooManyCalls);
+  // Those of a connection that was cut end soon, and must not cost others theirs.
+  if (lasting_calls_ > limits_.calls) return Cut(MostCalls(), ConnectionFault::kTooManyCalls);
   return std::nullopt;
 }
 
@@ -202,6 +208,7 @@ void ConnectionTable::EndCall(const std::string& peer, bool reported) {
   --own.calls;
   --own.whose->second.calls;
   --calls_;
+  if (!own.cut) --lasting_calls_;
   if (reported && own.reports > 0) --own.reports;
 }
 
@@ -282,6 +289,20 @@ bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second
 bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) const {
   const runtime::MutexLock lock(mutex_);
   return Suspects(AddressOf(peer), second);
+}
+
+bool ConnectionTable::MayBegin(const std::string& address, std::int64_t second) const {
+  const runtime::MutexLock lock(mutex_);
+  const auto spent = silent_costs_.find(address);
+  return second != silent_costs_second_ || spent == silent_costs_.end() ||
+         spent->second.spent <= limits_.waiting_cost();
+}
+
+bool ConnectionTable::HasManySilent(const std::string& peer) const {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = addresses_.find(AddressOf(peer));
+  return silent_ >= limits_.silent ||
+         (found != addresses_.end() && found->second.silent >= limits_.silent_of_address);
 }
 
 bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) const {

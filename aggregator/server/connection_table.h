@@ -41,8 +41,9 @@ enum class ConnectionFault : std::uint8_t {
   kStall,               // what it sends keeps gRPC busy, and nothing comes of it
   kNoFirstWords,        // it has not begun to speak in time
   kMalformed,           // its peer sends requests that no node makes
+  kGaveUp,              // it had to wait, for what its address has cost, and its peer has hung up
 };
-inline constexpr std::size_t kConnectionFaults = 15;
+inline constexpr std::size_t kConnectionFaults = 16;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -60,7 +61,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "memory",
                                                                       "stall",
                                                                       "no_first_words",
-                                                                      "malformed"};
+                                                                      "malformed",
+                                                                      "gave_up"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -137,11 +139,13 @@ struct ConnectionLimits {
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
   // handshakes of a fleet take as long.
-  std::chrono::nanoseconds handshake() const { return notable(); }
+  std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
   std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
   std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
+  // Beyond this none of it begins until the next second: handshakes alone never make a flood.
+  std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
     for (std::chrono::nanoseconds* each :
@@ -254,8 +258,12 @@ class ConnectionTable {
   }
   // Its address has flooded a short while ago, or has spent a good part of what those may that make no call.
   bool IsSuspect(const std::string& peer, std::int64_t second) const;
+  // Whether another connection of this address (wire::AddressOf) may begin in that second.
+  bool MayBegin(const std::string& address, std::int64_t second) const;
+  // Whether taking this peer in may cut a silent connection.
+  bool HasManySilent(const std::string& peer) const;
 
-  // Notes what each connection has sent since the last time; `received`: in all.
+  // Notes what each connection has sent since the last time; `received`: in all, but for answers.
   void NoteSent(const std::function<std::uint64_t(Socket)>& received);
   // When memory has run out: the connections of the address that sent most between the last two calls of
   // NoteSent. Nobody knows what gRPC keeps for a connection; who sends nothing makes nothing grow. Those that
@@ -371,6 +379,7 @@ class ConnectionTable {
   // The oldest silent connection of that address.
   Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
   std::string AddressWithMostSilent() const REQUIRES(mutex_);
+  // Reports do not count.
   Connection* MostCalls() REQUIRES(mutex_);
   // Cuts those of which `chosen` says so.
   using Chosen = std::function<bool(const Connection&)>;
@@ -397,6 +406,7 @@ class ConnectionTable {
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;
+  std::size_t lasting_calls_ GUARDED_BY(mutex_) = 0;  // but for those of connections that were cut
   std::array<std::uint64_t, kConnectionFaults> refused_ GUARDED_BY(mutex_) = {};
 };
 

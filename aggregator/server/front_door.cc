@@ -170,12 +170,14 @@ void FrontDoor::LetIn() {
   if (now_ns - let_in_ns_ >= kPauseMs * 1'000'000LL) {
     let_in_ns_ = now_ns;
     let_in_ = 0;
+    connections_.Count(ConnectionFault::kGaveUp, suspects_.ForgetGone());
   }
   while (let_in_ < kLetIn) {
     runtime::Descriptor connection(room_.Next());
     if (!connection.open()) break;
-    if (connections_.IsSuspect(PeerOfSocket(connection.get()), Second())) {
-      suspects_.push_back(std::move(connection));
+    const std::string peer = PeerOfSocket(connection.get());
+    if (memory_state_ != MemoryState::kPlenty || connections_.IsSuspect(peer, Second())) {
+      suspects_.Enter(wire::AddressOf(peer), std::move(connection));
     } else {
       ++let_in_;
       PassOn(std::move(connection));
@@ -183,8 +185,9 @@ void FrontDoor::LetIn() {
   }
   if (suspects_.empty() || now_ns - suspect_let_in_ns_ < kSuspectMs * 1'000'000LL) return;
   suspect_let_in_ns_ = now_ns;
-  PassOn(std::move(suspects_.front()));
-  suspects_.pop_front();
+  runtime::Descriptor next =
+      suspects_.Next([this](const std::string& address) { return connections_.MayBegin(address, Second()); });
+  if (next.open()) PassOn(std::move(next));
 }
 
 void FrontDoor::PassOn(runtime::Descriptor connection) {
@@ -249,7 +252,7 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
   memory_looked_ns_ = now_ns;
   memory_state_ = memory_.Look();
   if (memory_state_ == MemoryState::kPlenty) return;
-  connections_.NoteSent(Received);
+  connections_.NoteSent(Unexplained);  // a watcher's window updates make nothing grow
   // What was cut needs its time to go: nobody else pays for it meanwhile.
   if (memory_state_ != MemoryState::kOut) return;
   const auto [greediest, report] = connections_.TakeGreediest();
@@ -276,7 +279,8 @@ void FrontDoor::TurnAway() {
   for (const std::string& each : filtered) {
     if (std::ranges::count(filter_.addresses(), each) > 0) continue;
     if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-      runtime::LogWarning("{} floods this port, and gets no answer for a while{}", each, *more);
+      runtime::LogWarning("{} floods this port: new connections from there get no answer for 10 to 60 s{}",
+                          each, *more);
     }
   }
   filter_.Set(std::move(filtered));
@@ -324,6 +328,8 @@ void FrontDoor::Take(runtime::Descriptor connection) {
     return SayRefused(ConnectionFault::kQuarantined, peer);
   }
   if (memory_state_ >= MemoryState::kFull) return SayRefused(ConnectionFault::kMemory, peer);
+  // Those that are closed already must not push others out.
+  if (connections_.HasManySilent(peer)) SweepIfDue(kBusySweepNs);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
     SweepIfDue(kBusySweepNs);
@@ -338,7 +344,12 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   } else {
     room_.Enter(std::move(connection), socket.inode, clock_.SteadyNs());
   }
-  if (cut && !room_.Close(*cut)) Cut(*cut);
+  if (!cut) return;
+  if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+    runtime::LogWarning("connection from {} cut: it has made no call, as too many others{}",
+                        PeerOfSocket(cut->fd), *more);
+  }
+  if (!room_.Close(*cut)) Cut(*cut);
 }
 
 bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "aggregator/server/address_filter.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/memory_watch.h"
+#include "aggregator/server/suspect_queue.h"
 #include "aggregator/server/waiting_room.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
@@ -102,8 +102,8 @@ class FrontDoor {
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
   WaitingRoom room_;
   std::int64_t let_in_ns_ = 0;
-  int let_in_ = 0;                            // since then
-  std::deque<runtime::Descriptor> suspects_;  // who have begun to speak, from addresses that have flooded
+  int let_in_ = 0;  // since then
+  SuspectQueue suspects_;
   std::int64_t suspect_let_in_ns_ = 0;
   std::int64_t swept_ns_ = 0;
   std::int64_t memory_looked_ns_ = 0;

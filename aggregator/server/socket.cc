@@ -69,6 +69,14 @@ bool PeerHasClosed(int fd) {
   return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 && info.tcpi_state != TCP_ESTABLISHED;
 }
 
+bool WasCut(int fd) {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return false;
+  return info.tcpi_state == TCP_FIN_WAIT1 || info.tcpi_state == TCP_FIN_WAIT2 ||
+         info.tcpi_state == TCP_CLOSING || info.tcpi_state == TCP_LAST_ACK;
+}
+
 bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
 
 std::uint64_t Received(Socket socket) {

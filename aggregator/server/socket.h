@@ -21,6 +21,8 @@ std::string PeerOfSocket(int fd);
 bool IsOpen(Socket socket);
 // Whether the peer has ended the connection, though there may be bytes of it to read. Not of unix sockets.
 bool PeerHasClosed(int fd);
+// Whether this side has ended it (Cut) before its peer did. Not of unix sockets.
+bool WasCut(int fd);
 // Bytes that have come, in all. 0: a unix socket, or closed.
 std::uint64_t Received(Socket socket);
 // Bytes that have come and that nobody has read.

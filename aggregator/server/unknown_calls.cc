@@ -14,7 +14,9 @@ class UnknownCalls::Refusal final : public grpc::ServerGenericBidiReactor {
       : counted_(connections, context.peer(),
                  wire::PeerCertificateName(*context.auth_context()).value_or("")) {
     counted_.CountAsRare();
-    Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "there is no such call"));
+    Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
+                        "there is no such call; those of runs and models need [federation] in the "
+                        "aggregator's configuration"));
   }
   void OnDone() override { delete this; }
 

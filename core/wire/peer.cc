@@ -41,6 +41,23 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "C-ares status") || Says(message, "DNS resolution failed")) {
     return "no such host: check the name, or give an address";
   }
+  // gRPC 1.51's words for a connection that nobody answers in time.
+  for (const char* words : {"tcp handshaker shutdown", "FD Shutdown", "Connection timed out"}) {
+    if (Says(message, words)) {
+      return "no answer: check the address and the network, or the aggregator turns this host away for a "
+             "while, as its log then says";
+    }
+  }
+  for (const char* words : {"timed out before receiving SETTINGS", "Handshake read failed"}) {
+    if (Says(message, words)) {
+      return "connected, but no answer came: another service, an aggregator that is stopped or overloaded, "
+             "or "
+             "a network with a round trip of more than half a second";
+    }
+  }
+  if (Says(message, "keepalive watchdog timeout")) {
+    return "the connection has gone silent: the aggregator is stopped, or the network is down";
+  }
   if (Says(message, "wrong version number") || Says(message, "packet length too long")) {
     return "no TLS at that address: leave out certificate, key and ca, or fill [tls] there";
   }

@@ -49,6 +49,19 @@ TEST(PeerStatusTest, SaysThatThereIsNoSuchHost) {
       "no such host: check the name, or give an address");
 }
 
+TEST(PeerStatusTest, SaysThatNobodyAnswers) {
+  const std::string failed = "failed to connect to all addresses; last error: UNKNOWN: ipv4:192.0.2.1:7400: ";
+  for (const char* words :
+       {"tcp handshaker shutdown", "Failed to connect to remote host: FD Shutdown", "Connection timed out"}) {
+    EXPECT_THAT(TextOf(failed + words), HasSubstr("no answer: check the address and the network"));
+  }
+  for (const char* words :
+       {"connection attempt timed out before receiving SETTINGS frame", "Handshake read failed"}) {
+    EXPECT_THAT(TextOf(failed + words), HasSubstr("connected, but no answer came"));
+  }
+  EXPECT_THAT(TextOf("keepalive watchdog timeout"), HasSubstr("has gone silent"));
+}
+
 TEST(PeerStatusTest, SaysThatNobodyListens) {
   EXPECT_EQ(
       TextOf(

@@ -50,7 +50,7 @@ std::string Streams(const std::string& reason) {
 std::vector<std::string> Floods() {
   std::vector<std::string> floods;
   for (const char* reason :
-       {"resets", "too_many_calls", "call_rate", "too_many_calls_of_peer", "no_call", "stall"})
+       {"resets", "too_many_calls", "call_rate", "too_many_calls_of_peer", "no_call", "stall", "gave_up"})
     floods.push_back(Connections(reason));
   return floods;
 }
