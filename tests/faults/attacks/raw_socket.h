@@ -17,14 +17,15 @@ namespace tributary::testing {
 
 class RawSocket {
  public:
-  // Connects to the loopback; open() is false if that fails.
-  explicit RawSocket(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // Connects to the loopback, from 127.0.0.`host`; open() is false if that fails.
+  explicit RawSocket(std::uint16_t port, std::uint32_t host = 2)
+      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     // Who is not answered tries again at once.
     HoldUpFor({0, 20'000});
     // Not the address of the honest.
     sockaddr_in from{};
     from.sin_family = AF_INET;
-    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
     bind(fd_.get(), reinterpret_cast<const sockaddr*>(&from), sizeof(from));
     sockaddr_in to{};
     to.sin_family = AF_INET;
