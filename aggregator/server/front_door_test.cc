@@ -316,7 +316,7 @@ TEST_F(FrontDoorTest, WhoHoldsTheDoorItselfComesInSlowly) {
   });
   std::vector<Descriptor> flood;
   for (int i = 0; i < 100; ++i) flood.push_back(Connect());
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(WaitFor([&] { return !door_->connections().MayBegin("127.0.0.1", FrontDoor::Second()); }));
   EXPECT_GT(taken(), 0u);
   EXPECT_LT(taken(), 40u) << "of two seconds at the most";
   flood.clear();

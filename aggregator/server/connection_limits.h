@@ -1,0 +1,148 @@
+// What a peer's connections may take, and why one is refused or cut.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "aggregator/server/quarantine.h"
+
+namespace tributary::server {
+
+// Why a connection was refused or cut.
+enum class ConnectionFault : std::uint8_t {
+  kTooMany,           // in all
+  kTooManyOfAddress,  // from its address
+  kTooManySilent,     // that have not made a call yet, in all
+  kTooManySilentOfAddress,
+  kNoDescriptor,  // the process has no file descriptor left
+  kTooManyCalls,  // the connection has more calls than it may have streams, or there are too many in all
+  kTooManyCallsOfPeer,  // its peer has more calls than its share of all
+  kCallRate,            // its calls follow each other too fast
+  kResets,              // the connection resets its streams as fast as it opens them
+  kQuarantined,         // its address had a connection cut a moment ago
+  kNoCall,              // it sent more than any call begins with, and no call came of it
+  kMemory,              // the process has nearly used up its memory
+  kStall,               // what it sends keeps gRPC busy, and nothing comes of it
+  kNoFirstWords,        // it has not begun to speak in time
+  kMalformed,           // its peer sends requests that no node makes
+  kGaveUp,              // it had to wait, for what its address has cost, and its peer has hung up
+};
+inline constexpr std::size_t kConnectionFaults = 16;
+
+// "too_many", "too_many_of_address" …: the label of a metric.
+constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
+  constexpr std::array<std::string_view, kConnectionFaults> kNames = {"too_many",
+                                                                      "too_many_of_address",
+                                                                      "too_many_silent",
+                                                                      "too_many_silent_of_address",
+                                                                      "no_descriptor",
+                                                                      "too_many_calls",
+                                                                      "too_many_calls_of_peer",
+                                                                      "call_rate",
+                                                                      "resets",
+                                                                      "quarantined",
+                                                                      "no_call",
+                                                                      "memory",
+                                                                      "stall",
+                                                                      "no_first_words",
+                                                                      "malformed",
+                                                                      "gave_up"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+struct ConnectionLimits {
+  std::size_t connections = 1024;
+  std::size_t of_address = 512;
+  // A connection is silent until its first call: it costs a TLS handshake's memory, and nobody knows yet who
+  // it is. Beyond any of these four limits the oldest silent one makes room, so that an honest peer always
+  // gets in; only connections that have made calls are never cut for a newcomer.
+  std::size_t silent = 512;
+  std::size_t silent_of_address = 384;
+  // Silent connections of one address that made room in one second. The threads that fuse also take in
+  // connections, so a flood of half handshakes costs the panels time. A crowd of honest boards behind one
+  // address comes back a second later at the earliest.
+  std::size_t silent_cuts = 512;
+  // The same of an address that is suspect (IsSuspect). Five hundred boards may still come back behind it.
+  std::size_t suspect_cuts() const { return silent_cuts / 4; }
+  // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
+  // gRPC still has to end; no other peer has more calls than streams: 128 (IngestServer).
+  std::size_t calls_of_connection = 512;
+  // A node that learns has a stream of tasks and an upload at the same time.
+  std::size_t calls = 2048;
+  // A peer is whoever its certificate names, or without TLS an address. Its share:
+  std::size_t calls_of_peer() const { return calls / 2; }
+  // In one second, of one peer that has a name. A node makes some ten calls in a round.
+  std::size_t call_rate = 500;
+  // The same by their headers, which count before gRPC reads on; beyond it all connections of the name go
+  // that neither report nor upload. Its 512 nodes may come back together.
+  std::size_t call_burst = 1'000;
+  // Without TLS: ten thousand nodes may join at once from one address.
+  std::size_t call_rate_of_address = 20'000;
+  // In one second, of one name: calls that its roles do not allow, or that nobody serves.
+  std::size_t refused_calls = 100;
+  // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
+  // the thread that fuses some time, also if it ends at once.
+  std::size_t rare_calls = 500;
+  // In one second, of one peer: Report streams that ended without a hello, on however many connections. gRPC
+  // takes a third of a millisecond of the thread that fuses to end one. Boards that are set up wrongly come
+  // back a second later at the earliest.
+  std::size_t fruitless_reports = 256;
+  // In one second, of one peer: streams of reflection, on however many connections.
+  std::size_t reflections = 100;
+  // In one second, of one peer: requests about learning that are too large or do not parse, and models that
+  // are not taken in, on however many connections. Reading one of two megabytes takes a millisecond of the
+  // thread that fuses.
+  std::size_t malformed = 8;
+  // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
+  std::size_t resets = 512;
+  // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
+  // and what waits in between, 13 kB each, is not counted.
+  std::size_t report_resets = 128;
+  // Bytes that a connection may send before something is heard of it: several large messages at a time.
+  std::uint64_t unheard_bytes = 4 << 20;
+  // As many more at each look, four times a second: a connection that waits sends a ping of 39 bytes every
+  // other second.
+  std::uint64_t unheard_bytes_per_look = 16;
+  // As many more for each message to a watcher. It answers with window updates of the stream and of the
+  // connection: 13 bytes each, and with TLS 22 more for the record of each.
+  std::uint64_t unheard_bytes_per_sent = 72;
+  // No more of these answers are still expected: not all that a watcher could have answered in a week.
+  std::uint64_t late_answers = 640 << 10;
+  // What the threads that fuse may spend on a connection's bytes beyond what its calls and messages, messages
+  // to it, its bytes and the time pay for: some ten times what these take on a server's processor. All
+  // connections of a peer together may cost no more: they are read in turns.
+  std::chrono::nanoseconds unpaid = std::chrono::milliseconds(40);
+  // What counts among them. A fresh connection's handshake does not: a name may have hundreds.
+  std::chrono::nanoseconds notable() const { return unpaid / 16; }
+  std::chrono::nanoseconds paid_by_heard = std::chrono::microseconds(250);
+  std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(100);
+  std::chrono::nanoseconds paid_by_byte{20};
+  int paid_by_time = 5'000;  // a part of the time that passes
+  // What they may spend in one second on connections of one address that have not made a call, and on those
+  // that have gone and left something unpaid.
+  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
+  // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
+  // handshakes of a fleet take as long.
+  std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
+  std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
+  int suspect_share = 2;  // of it, for an address that has flooded a short while ago
+  // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
+  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
+  // Beyond this none of it begins until the next second: handshakes alone never make a flood.
+  std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
+  // The processor takes so many times as long as a server's: everybody may spend more of it.
+  void Slow(double slowness) {
+    for (std::chrono::nanoseconds* each :
+         {&unpaid, &paid_by_heard, &paid_by_sent, &paid_by_byte, &silent_cost}) {
+      *each =
+          std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
+    }
+  }
+  // For the address of a connection that was cut for what it did.
+  Quarantine::Limits quarantine = {};
+};
+
+}  // namespace tributary::server
