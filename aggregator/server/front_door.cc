@@ -204,7 +204,7 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
 void FrontDoor::GiveToGrpc(runtime::Descriptor connection) {
   // It begins to read at once, on this thread.
   hand_over_(connection.Release());
-  ChargeRead();
+  EndRead();
 }
 
 bool FrontDoor::IsAlert(std::int64_t now_ns) {

@@ -105,11 +105,9 @@ void MeasureReads(bool measure) { measured.store(measure, std::memory_order_rela
 
 void CountReads() { this_thread = {.counts = true}; }
 
-void EndRead() { this_thread.of = nullptr; }
-
-void ChargeRead() {
+void EndRead() {
   Charge(this_thread);
-  EndRead();
+  this_thread.of = nullptr;
 }
 
 void BeginReads(Socket socket) {
@@ -145,19 +143,23 @@ double ProcessorSlowness() {
 // In place of the C library's, in every program with this module.
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message, int flags) {
   using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
-  if (!this_thread.counts || (flags & MSG_ERRQUEUE) != 0) return syscall(SYS_recvmsg, fd, message, flags);
+  const auto read = [&] { return syscall(SYS_recvmsg, fd, message, flags); };
+  if ((flags & MSG_ERRQUEUE) != 0) return read();
   Charge(this_thread);
   Account* const account = AccountOf(fd);
+  // Other threads also read what is none of the gRPC port's.
+  if (!this_thread.counts && (account == nullptr || account->inode != InodeOf(fd))) return read();
   if (this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
   this_thread.of = nullptr;
-  if (account == nullptr) return syscall(SYS_recvmsg, fd, message, flags);
+  if (account == nullptr) return read();
   const std::uint64_t before = account->bytes;
   const ssize_t got = this_thread.turn.Read(fd, message, flags, before);
   if (got <= 0) return got;
   account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  if (!this_thread.counts) return got;
   if (before >= ReadTurn::kBeginning && !measured.load(std::memory_order_relaxed)) return got;
   this_thread.of = account;
   this_thread.since_ns = ThreadNs();

@@ -12,22 +12,23 @@ namespace tributary::server {
 // gRPC reads and parses on the threads that fuse, before anybody hears of a call: refused calls, headers that
 // grow (CVE-2023-33953), pings. No limit of gRPC's and no count of calls sees all of these, so their cost is
 // measured where it arises. This module defines recvmsg(), by which gRPC reads: from one read of a thread to
-// its next, the processor's time is that of the connection read first.
+// its next, the processor's time is that of the connection read first. Where a connection is read while
+// another thread writes to it, gRPC goes on with it on a thread of its own, which gives way to fusion: its
+// time counts for nobody, but each connection has its turn there, too (ReadTurn). Otherwise that thread would
+// make calls of whatever comes, faster than anybody counts them.
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
-  std::uint64_t bytes = 0;                // that they have read
+  std::uint64_t bytes = 0;                // that any thread has read
 };
 
 // Whether the processor's time is measured for all. It always is for a connection's beginning
 // (ReadTurn::kBeginning), in which floods begin; but its clock takes as long as a twentieth of a frame. Any
 // thread.
 void MeasureReads(bool measure);
-// The reads of the calling thread count from now on. What it does after EndRead is nobody's, until it reads
-// again: call that whenever gRPC has given it something to do. Call ChargeRead instead where gRPC has none,
-// and what was done since the last read is that connection's.
+// The calling thread's time counts from now on, from each read to the next one or to EndRead: call that
+// whenever gRPC returns to it. What it does until it reads again is nobody's.
 void CountReads();
 void EndRead();
-void ChargeRead();
 
 // Takes in a connection, whose cost begins at nothing. What the descriptor's last one has cost is remembered
 // until ForgetEnded. Descriptors beyond 65,535 are not counted.
