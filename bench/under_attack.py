@@ -58,6 +58,7 @@ ATTACKS = {
     "quadratic_headers_after_a_call": Attack("endless header after a call"),
     "quadratic_headers_beside_an_upload": Attack("endless header beside a half upload"),
     "calls_without_a_path": Attack("calls without a path, on 40 connections"),
+    "calls_without_a_path_beside_calls": Attack("the same beside calls that are answered, on 16 connections"),
     "refused_calls": Attack("calls of a certificate without a role, on 40 connections, TLS", tls=True),
     "calls_from_many_addresses": Attack("calls that are answered, from 8 addresses on 60 connections"),
     "pings": Attack("pings whose answers nobody reads"),

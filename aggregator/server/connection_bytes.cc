@@ -33,16 +33,37 @@ std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket
 std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost& cost,
                                                  std::chrono::nanoseconds past) const {
   const ReadCost before = std::exchange(own.cost, cost);
-  const std::uint64_t heard = own.pulse->heard.load(std::memory_order_relaxed);
+  const std::uint64_t calls = own.pulse->calls.load(std::memory_order_relaxed);
+  const std::uint64_t messages = own.pulse->heard.load(std::memory_order_relaxed) - calls;
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
-  const std::chrono::nanoseconds paid =
-      times(heard - std::exchange(own.paid_heard, heard)) * limits_.paid_by_heard +
+  const bool first = own.paid_calls == 0;  // then there was a handshake, too
+  const std::chrono::nanoseconds of_calls =
+      times(calls - std::exchange(own.paid_calls, calls)) * limits_.paid_by_call;
+  const std::chrono::nanoseconds of_messages =
+      times(messages - std::exchange(own.paid_messages, messages)) * limits_.paid_by_message;
+  const std::chrono::nanoseconds of_others =
       times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
       times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
   const std::chrono::nanoseconds spent = cost.processor - before.processor;
-  own.unpaid = std::max(own.unpaid + spent - paid, std::chrono::nanoseconds(0));
+  constexpr std::chrono::nanoseconds kNothing{0};
+  own.unpaid = std::max(own.unpaid + spent - of_calls - of_messages - of_others, kNothing);
+  const std::chrono::nanoseconds of_panels = own.reports > 0 ? of_messages : kNothing;
+  if (!first) own.other_work += std::max(spent - of_others - of_panels, kNothing);
   return spent;
+}
+
+OtherWork ConnectionTable::TakeOtherWork() {
+  constexpr std::chrono::microseconds kNotable{100};
+  OtherWork work;
+  const runtime::MutexLock lock(mutex_);
+  for (auto& [peer, each] : connections_) {
+    const std::chrono::nanoseconds own = std::exchange(each.other_work, std::chrono::nanoseconds(0));
+    if (each.silent || each.cut || AddressOf(peer) == wire::kUnixAddress) continue;
+    work.time += own;
+    if (own >= kNotable) work.of.push_back(each.socket);
+  }
+  return work;
 }
 
 void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address) {
@@ -83,6 +104,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
+    if (now->long_header) take(peer, Cut(&each, ConnectionFault::kLongHeader));
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
     if (each.whose != nullptr && each.unpaid >= limits_.notable()) unpaid[each.whose] += each.unpaid;
     if (!each.silent || spent.count() == 0) continue;
@@ -136,38 +158,44 @@ std::vector<Socket> ConnectionTable::TakeUnheard(const std::function<std::uint64
   return cut;
 }
 
-void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& received) {
+void ConnectionTable::NoteSent(const std::function<std::uint64_t(Socket)>& received, bool first) {
+  constexpr std::uint64_t kForgottenInALook = 512;       // a part: half of it in seven seconds
   std::unordered_map<std::uint64_t, std::uint64_t> now;  // by number
   for (const auto& [number, socket] : Sockets(false)) now[number] = received(socket);
   const runtime::MutexLock lock(mutex_);
   for (auto& [peer, each] : connections_) {
     const auto found = now.find(each.number);
     const std::uint64_t in_all = std::max(found == now.end() ? 0 : found->second, each.received);
-    each.sent = in_all - each.received;
+    each.sent = first ? 0 : in_all - each.received;
     each.received = in_all;
+    each.lately = first ? 0 : each.lately - each.lately / kForgottenInALook + each.sent;
   }
 }
 
 ConnectionTable::Greediest ConnectionTable::TakeGreediest() {
   const runtime::MutexLock lock(mutex_);
-  Greediest greediest;
-  greediest.report = std::ranges::all_of(connections_, [](const auto& each) {
-    return !each.second.cut && (each.second.reports > 0 || each.second.sent == 0);
-  });
-  const auto chosen = [&greediest](const auto& each) {
-    return !each.second.cut && each.second.sent > 0 && (each.second.reports > 0) == greediest.report;
+  const auto reports = [](const auto& each) { return each.second.reports > 0; };
+  const auto takes = [&](const auto& each) {
+    if (each.second.cut) return std::uint64_t{0};
+    if (reports(each)) return each.second.sent;
+    return each.second.lately < kLittle ? 0 : each.second.lately;
   };
-  std::unordered_map<std::string, std::uint64_t> sent;  // by address
+  Greediest greediest;
+  greediest.report = std::ranges::all_of(connections_, [&](const auto& each) {
+    return !each.second.cut && (reports(each) || takes(each) == 0);
+  });
+  const auto chosen = [&](const auto& each) { return takes(each) > 0 && reports(each) == greediest.report; };
+  std::unordered_map<std::string, std::uint64_t> taken;  // by address
   for (const auto& each : connections_) {
-    if (chosen(each)) sent[AddressOf(each.first)] += each.second.sent;
+    if (chosen(each)) taken[AddressOf(each.first)] += takes(each);
   }
-  if (sent.empty()) return greediest;
-  const auto most = std::ranges::max_element(sent, {}, [](const auto& each) { return each.second; });
+  if (taken.empty()) return greediest;
+  const auto most = std::ranges::max_element(taken, {}, [](const auto& each) { return each.second; });
   if (greediest.report && most->second <= kGreedy) return greediest;
   // A flood from many addresses grows faster than one of them is cut in each look.
   const std::uint64_t least = greediest.report ? most->second : most->second / 2;
   for (auto& each : connections_) {
-    if (chosen(each) && sent[AddressOf(each.first)] >= least)
+    if (chosen(each) && taken[AddressOf(each.first)] >= least)
       greediest.sockets.push_back(*Cut(&each.second, ConnectionFault::kMemory));
   }
   return greediest;

@@ -29,11 +29,12 @@ TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoRe
   AddSpeaking(peer(2, 2));  // a node that learns
   AddSpeaking(peer(3, 3));  // the one who sends, on two connections
   AddSpeaking(peer(3, 4));
-  std::array<std::uint64_t, 5> received = {0, 5'000, 900, 800, 700};
+  std::array<std::uint64_t, 5> received = {0, 5'000, 90'000, 80'000, 70'000};
   const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
-  table_.NoteSent(now);
-  received = {0, 1 << 20, 950, 860, 760};
-  table_.NoteSent(now);
+  table_.NoteSent(now, true);
+  EXPECT_TRUE(table_.TakeGreediest().sockets.empty()) << "what came before counts for nobody";
+  received = {0, 1 << 20, 95'000, 86'000, 76'000};
+  table_.NoteSent(now, false);
   const auto fds = [](const std::vector<Socket>& sockets) {
     std::set<int> all;
     for (const Socket& each : sockets) all.insert(each.fd);
@@ -53,17 +54,38 @@ TEST_F(ConnectionTableTest, WhenMemoryRunsOutTheAddressThatSentMostIsCutAndWhoRe
 TEST_F(ConnectionTableTest, AFloodFromManyAddressesIsCutInOneLookAndWhoSendsNothingIsNot) {
   ConnectionTable table({});
   for (int host = 0; host <= 100; ++host) table.Add("192.0.2." + std::to_string(host) + ":1", {host, 0}, 0);
+  table.NoteSent([](Socket) { return 0; }, true);
   table.NoteSent(
-      [](Socket socket) { return socket.fd == 0 ? 0 : 1'000 + static_cast<std::uint64_t>(socket.fd); });
+      [](Socket socket) { return socket.fd == 0 ? 0 : 10'000 + static_cast<std::uint64_t>(socket.fd); },
+      false);
   EXPECT_EQ(table.TakeGreediest().sockets.size(), 100u);
   EXPECT_TRUE(table.TakeGreediest().sockets.empty());
+}
+
+// Half a message that does not go on keeps its memory.
+TEST_F(ConnectionTableTest, WhoHasSentMuchAndSendsNoMoreIsCutBeforeWhoSendsALittle) {
+  AddSpeaking("192.0.2.1:1");
+  AddSpeaking("192.0.2.2:1");
+  std::array<std::uint64_t, 3> received = {0, 0, 0};
+  const auto now = [&](Socket socket) { return received[static_cast<std::size_t>(socket.fd)]; };
+  table_.NoteSent(now, true);
+  received[1] = 3'000'000;
+  table_.NoteSent(now, false);
+  for (int look = 0; look < 50; ++look) {
+    received[2] += 5'000;
+    table_.NoteSent(now, false);
+  }
+  const ConnectionTable::Greediest greediest = table_.TakeGreediest();
+  ASSERT_EQ(greediest.sockets.size(), 1u);
+  EXPECT_EQ(greediest.sockets[0].fd, 1);
 }
 
 TEST_F(ConnectionTableTest, WhoReportsLittleIsNeverCutForMemory) {
   AddSpeaking("192.0.2.1:1");
   Begin("192.0.2.1:1");
   table_.NoteReport("192.0.2.1:1");
-  table_.NoteSent([](Socket) { return ConnectionTable::kGreedy; });
+  table_.NoteSent([](Socket) { return 0; }, true);
+  table_.NoteSent([](Socket) { return ConnectionTable::kGreedy; }, false);
   EXPECT_TRUE(table_.TakeGreediest().sockets.empty());
 }
 
@@ -75,7 +97,8 @@ TEST_F(ConnectionTableTest, AReportThatHasEndedProtectsNothing) {
     table_.NoteReport(peer);
   }
   table_.EndCall("192.0.2.2:2", true);
-  table_.NoteSent([](Socket) { return 1; });
+  table_.NoteSent([](Socket) { return 0; }, true);
+  table_.NoteSent([](Socket) { return 10'000; }, false);
   EXPECT_EQ(table_.TakeGreediest().sockets.at(0).fd, 2);
 }
 
@@ -134,8 +157,8 @@ TEST_F(CostTest, CutsWhoCostsMoreThanComesOfIt) {
   AddSpeaking("192.0.2.1:1");
   AddSpeaking("192.0.2.2:1");
   EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set<int>());
-  table_.PulseOf("192.0.2.2:1")->heard += static_cast<std::uint64_t>(half_ / limits_.paid_by_heard) + 1;
-  EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set<int>()) << "paid by its two calls, and by messages";
+  table_.PulseOf("192.0.2.2:1")->heard += static_cast<std::uint64_t>(half_ / limits_.paid_by_message) + 1;
+  EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set<int>()) << "paid by messages";
   EXPECT_EQ(Look({{1, half_}, {2, half_}}), std::set{1});
   EXPECT_EQ(Look({{1, half_}}), std::set<int>()) << "once";
   EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
@@ -147,7 +170,7 @@ TEST_F(CostTest, APeerHasOneAllowanceForAllItsConnections) {
   for (int port = 1; port <= 4; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
   AddSpeaking("192.0.2.2:1");
   table_.NoteReport("192.0.2.1:4");
-  const std::chrono::nanoseconds part = limits_.paid_by_heard + limits_.unpaid * 3 / 10;
+  const std::chrono::nanoseconds part = limits_.paid_by_call + limits_.unpaid * 3 / 10;
   EXPECT_EQ(Look({{1, part}, {2, part}, {3, part}, {5, part}}), std::set<int>());
   constexpr std::chrono::nanoseconds kNothing{0};
   EXPECT_EQ(Look({{1, kNothing}, {2, kNothing}, {3, kNothing}, {4, part}}), (std::set{1, 2, 3}))
@@ -167,7 +190,7 @@ TEST_F(FleetCostTest, WhatAHandshakeCostsDoesNotAddUp) {
     const std::string peer = "192.0.2." + std::to_string(port) + ":1";
     Add(peer);
     Begin(peer, "fleet");
-    costs[port] = limits_.paid_by_heard + limits_.notable() - std::chrono::nanoseconds(1);
+    costs[port] = limits_.paid_by_call + limits_.notable() - std::chrono::nanoseconds(1);
   }
   EXPECT_EQ(Look(costs), std::set<int>());
 }
@@ -273,7 +296,7 @@ TEST_F(CostTest, WhoGoesLeavesItsDebtBehind) {
   for (; number < 100 && !table_.IsQuarantined("192.0.2.1:1", 0); ++number) {
     const std::string peer = "192.0.2.1:" + std::to_string(number);
     AddSpeaking(peer);
-    Look({{number + 1, limits_.paid_by_heard + limits_.notable() - std::chrono::microseconds(10)}});
+    Look({{number + 1, limits_.paid_by_call + limits_.notable() - std::chrono::microseconds(10)}});
     table_.Sweep([](Socket) { return false; });
   }
   EXPECT_EQ(number, static_cast<int>(limits_.silent_cost / limits_.notable()) + 2) << "seen at the next look";

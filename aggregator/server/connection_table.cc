@@ -153,6 +153,7 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   ++calls_;
   if (!own.cut) ++lasting_calls_;
   own.pulse->heard.fetch_add(1, std::memory_order_relaxed);
+  own.pulse->calls.fetch_add(1, std::memory_order_relaxed);
   if (whose.rate.Exceeds(name.empty() ? limits_.call_rate_of_address : limits_.call_rate, second)) {
     return Cut(&own, ConnectionFault::kCallRate);
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "aggregator/server/connection_limits.h"
+#include "aggregator/server/held_back.h"
 #include "aggregator/server/quarantine.h"
 #include "aggregator/server/read_cost.h"
 #include "aggregator/server/socket.h"
@@ -28,6 +29,7 @@ namespace tributary::server {
 // What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
   std::atomic<std::uint64_t> heard = 0;  // calls and messages
+  std::atomic<std::uint64_t> calls = 0;  // of these
   std::atomic<std::uint64_t> sent = 0;   // messages to a watcher
 };
 
@@ -130,18 +132,19 @@ class ConnectionTable {
   // Whether taking this peer in may cut a silent connection.
   bool HasManySilent(const std::string& peer) const;
 
-  // Notes what each connection has sent since the last time; `received`: in all, but for answers.
-  void NoteSent(const std::function<std::uint64_t(Socket)>& received);
-  // When memory has run out: the connections of the address that sent most between the last two calls of
-  // NoteSent, and of those that sent at least half as much. Nobody knows what gRPC keeps for a connection;
-  // who sends nothing makes nothing grow. Those that report come last, so that what is fused goes on: when
-  // all that were cut before have gone, and only if they have sent more than kGreedy.
+  // Notes what each connection has sent since the last time; call it fifty times a second while memory is
+  // scarce. `received`: in all, but for answers; `first`: memory was plenty the last time.
+  void NoteSent(const std::function<std::uint64_t(Socket)>& received, bool first);
+  // When memory has run out: the connections of the address that sent most in the seconds since it was
+  // plenty, and of those that sent at least half as much. Nobody knows what gRPC keeps for a connection, and
+  // who has sent little keeps little. Those that report come last, so that what is fused goes on: when all
+  // that were cut before have gone, and only if they have sent more than kGreedy since the last look.
   struct Greediest {
     std::vector<Socket> sockets;
     bool report = false;
   };
   Greediest TakeGreediest();
-  static constexpr std::uint64_t kGreedy = 256 << 10;
+  static constexpr std::uint64_t kGreedy = 256 << 10, kLittle = 4 << 10;
 
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
@@ -154,6 +157,8 @@ class ConnectionTable {
   };
   std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
                                  std::chrono::nanoseconds past, std::int64_t second);
+  // Since the last call; what TakeCostly has charged. Unix sockets do not count: they cannot be held back.
+  OtherWork TakeOtherWork();
   // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than
   // unheard_bytes since something was last heard of them, without what answers the messages sent to them:
   // nothing else ends a header that grows slowly.
@@ -197,9 +202,11 @@ class ConnectionTable {
     std::shared_ptr<ConnectionPulse> pulse = std::make_shared<ConnectionPulse>();
     // When TakeCostly looked last:
     ReadCost cost = {};
-    std::uint64_t paid_heard = 0;
+    std::uint64_t paid_messages = 0;
+    std::uint64_t paid_calls = 0;
     std::uint64_t paid_sent = 0;
     std::chrono::nanoseconds unpaid{0};
+    std::chrono::nanoseconds other_work{0};
     // What silent_costs_ has of it, and in which second:
     std::chrono::nanoseconds silent_cost{0};
     std::int64_t silent_second = -1;
@@ -214,6 +221,7 @@ class ConnectionTable {
     RateLimit report_resets = {};
     std::uint64_t received = 0;  // when NoteSent looked last
     std::uint64_t sent = 0;      // between the last two looks
+    std::uint64_t lately = 0;    // in the last seconds, the later the more
   };
   struct Address {
     std::size_t connections = 0;

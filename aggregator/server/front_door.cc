@@ -66,7 +66,8 @@ constexpr int kDescriptorWaits = 20;  // of a millisecond each
 // A handshake with its certificates and the first call's headers are some ten kilobytes.
 constexpr std::uint64_t kMostBeforeACall = 64 << 10;
 
-bool SaysMoreThanAHello(Socket socket) { return Received(socket) > kMostBeforeACall; }
+// Bytes that wait in the kernel, because the connection has to wait, have cost nothing.
+bool SaysMoreThanAHello(Socket socket) { return Unexplained(socket) > kMostBeforeACall; }
 
 // The processor's time that this process has used.
 std::int64_t ProcessorNs() {
@@ -236,6 +237,7 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
       CutAndQuarantine(connections_, each, peer);
     }
   }
+  held_back_.Look(connections_.TakeOtherWork(), past);
 }
 
 void FrontDoor::CutSilentTalkers(nanoseconds spent) {
@@ -250,9 +252,10 @@ void FrontDoor::CutUnheard() {
 
 void FrontDoor::WatchMemory(std::int64_t now_ns) {
   memory_looked_ns_ = now_ns;
+  const bool plenty_before = memory_state_ == MemoryState::kPlenty;
   memory_state_ = memory_.Look();
   if (memory_state_ == MemoryState::kPlenty) return;
-  connections_.NoteSent(Unexplained);  // a watcher's window updates make nothing grow
+  connections_.NoteSent(Unexplained, plenty_before);  // a watcher's window updates make nothing grow
   // What was cut needs its time to go: nobody else pays for it meanwhile.
   if (memory_state_ != MemoryState::kOut) return;
   const auto [greediest, report] = connections_.TakeGreediest();

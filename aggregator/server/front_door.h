@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/server/address_filter.h"
 #include "aggregator/server/connection_table.h"
+#include "aggregator/server/held_back.h"
 #include "aggregator/server/memory_watch.h"
 #include "aggregator/server/suspect_queue.h"
 #include "aggregator/server/waiting_room.h"
@@ -57,6 +58,8 @@ class FrontDoor {
   ConnectionTable& connections() { return connections_; }
   const ConnectionTable& connections() const { return connections_; }
 
+  // HeldBack::times.
+  std::uint64_t held_back() const { return held_back_.times(); }
   // Ends a connection that another thread may be closing at the same time, and keeps its address out for a
   // while unless the peer has closed it already.
   static void CutAndQuarantine(ConnectionTable& connections, const Socket& socket);
@@ -110,6 +113,7 @@ class FrontDoor {
   MemoryState memory_state_ = MemoryState::kPlenty;
   std::int64_t unheard_looked_ns_ = 0;
   std::int64_t floods_looked_ns_ = 0;
+  HeldBack held_back_;
   std::vector<std::int64_t> used_ns_;  // the processor's time of the threads that fuse, at that look
   std::int64_t judged_ns_ = 0;
   std::int64_t process_ns_ = 0;  // the processor's time of the process, when IsAlert judged it last

@@ -305,7 +305,8 @@ TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   }));
   EXPECT_EQ(Refused(ConnectionFault::kStall), 1u);
   EXPECT_FALSE(Closed(panel));
-  EXPECT_TRUE(door_->connections().IsQuarantined("127.0.0.1:1", FrontDoor::Second()));
+  EXPECT_TRUE(
+      WaitFor([&] { return door_->connections().IsQuarantined("127.0.0.1:1", FrontDoor::Second()); }));
 }
 
 // gRPC begins to read when it is given a connection.

@@ -156,6 +156,9 @@ void IngestServer::Collect(runtime::Reading& reading) const {
   reading.Reasons("tributary_connections_refused_total",
                   "Connections of the gRPC port that were refused or cut, by reason.", {}, figures.refused,
                   ConnectionFaultName);
+  reading.Counter("tributary_connections_held_back_total",
+                  "Times that a connection waited to be read, so that panels and watchers do not.", {},
+                  door_->held_back());
   reading.Reasons("tributary_handshakes_failed_total", "TLS handshakes of the gRPC port that failed.", {},
                   handshakes_, HandshakeFaultName);
   reading.Reasons("tributary_streams_refused_total", "Report streams ended by the aggregator, by reason.", {},

@@ -25,6 +25,9 @@ struct Account {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::int64_t> processor_ns = 0;
   std::atomic<std::uint64_t> bytes = 0;
+  std::atomic<std::size_t> message_bytes_left = 0;
+  std::atomic<bool> long_header = false;
+  std::atomic<bool> held = false;
 };
 
 // By descriptor. Pages that are never touched take no memory.
@@ -33,6 +36,12 @@ std::array<Account, 1 << 16> accounts;
 Account* AccountOf(int fd) {
   return fd >= 0 && static_cast<std::size_t>(fd) < accounts.size() ? &accounts[static_cast<std::size_t>(fd)]
                                                                    : nullptr;
+}
+
+// Null: another connection has the descriptor.
+Account* AccountOf(Socket socket) {
+  Account* const account = AccountOf(socket.fd);
+  return account != nullptr && account->inode == socket.inode ? account : nullptr;
 }
 
 // Connections whose descriptors others have now: floods of short ones cost as much as long ones.
@@ -88,7 +97,7 @@ std::int64_t ThreadNs() {
 }
 
 ReadCost CostIn(const Account& account) {
-  return {std::chrono::nanoseconds(account.processor_ns), account.bytes};
+  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.long_header};
 }
 
 // With what it has used since the last time.
@@ -116,7 +125,30 @@ void BeginReads(Socket socket) {
   if (const ReadCost last = CostIn(*account); last.bytes > 0) TheEnded().Note(account->inode, last);
   account->processor_ns = 0;
   account->bytes = 0;
+  account->message_bytes_left = 0;
+  account->long_header = false;
+  account->held = false;
   account->inode = socket.inode;
+}
+
+void NoteMessageBytesLeft(Socket socket, std::size_t bytes) {
+  if (Account* const account = AccountOf(socket); account != nullptr)
+    account->message_bytes_left.store(bytes, std::memory_order_relaxed);
+}
+
+void NoteLongHeader(Socket socket) {
+  if (Account* const account = AccountOf(socket); account != nullptr) account->long_header = true;
+}
+
+void HoldReads(Socket socket) {
+  if (Account* const account = AccountOf(socket); account != nullptr && IsTcp(socket.fd))
+    account->held = true;
+}
+
+void ReleaseReads(Socket socket) {
+  Account* const account = AccountOf(socket);
+  if (account == nullptr || !account->held.exchange(false)) return;
+  CauseAnEvent(socket.fd);
 }
 
 std::optional<ReadCost> ReadCostOf(Socket socket) {
@@ -149,14 +181,15 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   Account* const account = AccountOf(fd);
   // Other threads also read what is none of the gRPC port's.
   if (!this_thread.counts && (account == nullptr || account->inode != InodeOf(fd))) return read();
-  if (this_thread.turn.IsOver(fd)) {
+  if ((account != nullptr && account->held) || this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
   this_thread.of = nullptr;
   if (account == nullptr) return read();
   const std::uint64_t before = account->bytes;
-  const ssize_t got = this_thread.turn.Read(fd, message, flags, before);
+  const std::size_t most = ReadTurn::Bytes(before, account->message_bytes_left);
+  const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
   if (got <= 0) return got;
   account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
   if (!this_thread.counts) return got;

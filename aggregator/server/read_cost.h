@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -19,6 +20,7 @@ namespace tributary::server {
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
   std::uint64_t bytes = 0;                // that any thread has read
+  bool long_header = false;               // longer than any that is admitted
 };
 
 // Whether the processor's time is measured for all. It always is for a connection's beginning
@@ -33,6 +35,12 @@ void EndRead();
 // Takes in a connection, whose cost begins at nothing. What the descriptor's last one has cost is remembered
 // until ForgetEnded. Descriptors beyond 65,535 are not counted.
 void BeginReads(Socket socket);
+// What its frames tell (FrameScan). Any thread.
+void NoteMessageBytesLeft(Socket socket, std::size_t bytes);
+void NoteLongHeader(Socket socket);
+// Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
+void HoldReads(Socket socket);
+void ReleaseReads(Socket socket);
 // In all; nothing if it is not known any more. Any thread.
 std::optional<ReadCost> ReadCostOf(Socket socket);
 // Call it whenever all costs have been looked at.

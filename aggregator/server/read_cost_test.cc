@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -13,11 +14,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/first_words.h"
 #include "aggregator/server/ingest_server.h"
 #include "aggregator/server/read_turn.h"
+#include "aggregator/server/tcp_pair.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
 #include "tests/support/process.h"
@@ -111,19 +114,13 @@ TEST_F(ReadCostTest, MeasuresOnAfterTheBeginningIfItIsToldTo) {
   }).join();
 }
 
-// Of a real connection: pairs of sockets do not give way.
+// With a real connection: pairs of sockets do not give way.
 class ReadTurnsTest : public ReadCostTest {
  protected:
   ReadTurnsTest() {
-    const runtime::Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(listen(listener.get(), 1), 0);
-    EXPECT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    other_ = runtime::Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(other_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
-    own_ = runtime::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    TcpPair pair;
+    own_ = std::move(pair.own);
+    other_ = std::move(pair.other);
     socket_ = {own_.get(), InodeOf(own_.get())};
   }
 };
@@ -157,6 +154,48 @@ TEST_F(ReadTurnsTest, GiveWayInEveryThread) {
   }).join();
   EXPECT_EQ(ReadCostOf(socket_)->bytes, 200u);
   EXPECT_EQ(ReadCostOf(socket_)->processor, nanoseconds(0)) << "it does not fuse";
+}
+
+TEST_F(ReadTurnsTest, NobodyReadsAConnectionThatIsHeldUntilItIsReleased) {
+  const runtime::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  const auto has_event = [&] {
+    epoll_event event{};
+    return epoll_wait(epoll.get(), &event, 1, 0) == 1;
+  };
+  epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+  ASSERT_EQ(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, own_.get(), &event), 0);
+  BeginReads(socket_);
+  Send(30);
+  EXPECT_TRUE(testing::WaitFor(has_event));
+  HoldReads(socket_);
+  EXPECT_EQ(Read(), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_FALSE(has_event());
+  ReleaseReads(socket_);
+  EXPECT_TRUE(has_event()) << "gRPC is told to go on";
+  EXPECT_EQ(Read(), 30);
+
+  HoldReads(socket_);
+  other_.Close();
+  EXPECT_TRUE(testing::WaitFor(has_event));
+  EXPECT_EQ(Read(), -1);
+  ReleaseReads(socket_);
+  EXPECT_TRUE(has_event()) << "of its end, too";
+  EXPECT_EQ(Read(), 0);
+}
+
+TEST_F(ReadTurnsTest, WhatIsCutWhileItIsHeldEnds) {
+  const runtime::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+  ASSERT_EQ(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, own_.get(), &event), 0);
+  BeginReads(socket_);
+  HoldReads(socket_);
+  Cut(socket_);
+  EXPECT_EQ(epoll_wait(epoll.get(), &event, 1, 1000), 1);
+  EXPECT_EQ(Read(), -1);
+  ReleaseReads(socket_);
+  EXPECT_EQ(epoll_wait(epoll.get(), &event, 1, 0), 1) << "gRPC would keep it";
+  EXPECT_EQ(Read(), 0);
 }
 
 TEST_F(ReadTurnsTest, AreOfConnectionsThatAreKnown) {
@@ -231,7 +270,7 @@ TEST_F(ReadsOfGrpcTest, AreCharged) {
 }
 
 TEST_F(ReadsOfGrpcTest, GoOnUntilAllIsReadThoughTheyGiveWay) {
-  constexpr std::size_t kFrames = 30 * ReadTurn::kMostOfBeginning / kFrameHeaderBytes;
+  constexpr std::size_t kFrames = 30 * ReadTurn::kLeast / kFrameHeaderBytes;
   std::string frames;
   for (std::size_t i = 0; i < kFrames; ++i) frames += kSettings;
   Send(frames);

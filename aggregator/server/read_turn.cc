@@ -1,11 +1,12 @@
 #include "aggregator/server/read_turn.h"
 
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
+
+#include "aggregator/server/socket.h"
 
 namespace tributary::server {
 namespace {
@@ -13,17 +14,10 @@ namespace {
 // gRPC asks twice before it waits: for the rest of what it has room for, and for what comes next.
 constexpr int kRefusals = 2;
 
-// To be told at once of bytes that are there already: Linux looks anew when this is set (4.18). Not for
-// unix sockets, and not without bytes: then nothing would come.
-bool CausesAnEvent(int fd) {
+// Without them nothing would come.
+bool HasBytes(int fd) {
   int unread = 0;
-  if (ioctl(fd, FIONREAD, &unread) != 0 || unread <= 0) return false;
-  int domain = 0;
-  socklen_t size = sizeof(domain);
-  if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return false;
-  const int one = 1;
-  return (domain == AF_INET || domain == AF_INET6) &&
-         setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)) == 0;
+  return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
 // Makes room for so many bytes at most while it lives: in the first of the message's pieces.
@@ -58,13 +52,13 @@ class Room {
 }  // namespace
 
 bool ReadTurn::IsOver(int fd) {
-  if (fd != fd_ || refusals_ == kRefusals || !CausesAnEvent(fd)) return false;
+  if (fd != fd_ || refusals_ == kRefusals || !HasBytes(fd) || !IsTcp(fd) || !CauseAnEvent(fd)) return false;
   ++refusals_;
   return true;
 }
 
-ssize_t ReadTurn::Read(int fd, msghdr* message, int flags, std::uint64_t before) {
-  const Room room(*message, before < kBeginning ? kMostOfBeginning : kMost);
+ssize_t ReadTurn::Read(int fd, msghdr* message, int flags, std::size_t most) {
+  const Room room(*message, most);
   const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
   fd_ = got > 0 && static_cast<std::size_t>(got) == room.bytes() ? fd : kNone;
   refusals_ = 0;

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,15 +15,20 @@ namespace tributary::server {
 class ReadTurn {
  public:
   // A handshake and the first call's headers need no more than kBeginning; a byte may cost 2 µs there (a call
-  // without a path has 15). Later bytes are mostly those of messages.
+  // without a path has 15).
   static constexpr std::uint64_t kBeginning = 64 << 10;
-  static constexpr std::size_t kMostOfBeginning = 1 << 10, kMost = 16 << 10;
+  static constexpr std::size_t kLeast = 1 << 10, kUsual = 2 << 10, kMost = 16 << 10;
+  // The turn of a connection of which `before` bytes have been read. A message's bytes cost little, and most
+  // bytes are a message's.
+  static std::size_t Bytes(std::uint64_t before, std::size_t message_bytes_left) {
+    return std::clamp(message_bytes_left, before < kBeginning ? kLeast : kUsual, kMost);
+  }
 
   // Whether the connection has had its turn. Its next event is then on its way: the reader has to say EAGAIN,
   // upon which gRPC waits for that.
   bool IsOver(int fd);
-  // The turn of a connection of which that many bytes have been read: reads on.
-  ssize_t Read(int fd, msghdr* message, int flags, std::uint64_t before);
+  // The connection's turn: reads on, so many bytes at most.
+  ssize_t Read(int fd, msghdr* message, int flags, std::size_t most);
 
  private:
   static constexpr int kNone = -1;

@@ -1,7 +1,6 @@
 #include "aggregator/server/read_turn.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/server/tcp_pair.h"
 #include "core/runtime/descriptor.h"
 #include "tests/support/process.h"
 
@@ -18,28 +18,17 @@ namespace tributary::server {
 namespace {
 
 // A connection over loopback with bytes in it, watched as gRPC watches: it is told of each arrival once.
-struct Watched {
-  runtime::Descriptor own{-1}, other{-1}, epoll{epoll_create1(EPOLL_CLOEXEC)};
+struct Watched : TcpPair {
+  runtime::Descriptor epoll{epoll_create1(EPOLL_CLOEXEC)};
 
   explicit Watched(std::size_t bytes) {
-    const runtime::Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const name = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(listener.get(), name, size), 0);
-    EXPECT_EQ(listen(listener.get(), 1), 0);
-    EXPECT_EQ(getsockname(listener.get(), name, &size), 0);
-    other = runtime::Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(other.get(), name, size), 0);
-    own = runtime::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    const std::string text(bytes, 'a');
-    EXPECT_EQ(send(other.get(), text.data(), bytes, 0), static_cast<ssize_t>(bytes));
+    Send(bytes);
     EXPECT_TRUE(testing::WaitFor([&] { return Unread() == bytes; }));
     epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
     EXPECT_EQ(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, own.get(), &event), 0);
-    if (bytes > 0) EXPECT_TRUE(HasAnEvent());
+    if (bytes > 0) {
+      EXPECT_TRUE(HasAnEvent());
+    }
     EXPECT_FALSE(HasAnEvent()) << "it was told once";
   }
   std::size_t Unread() const {
@@ -54,8 +43,7 @@ struct Watched {
 };
 
 // Into pieces of these lengths, which are left as they were.
-ssize_t Read(ReadTurn& turn, int fd, std::uint64_t before,
-             const std::vector<std::size_t>& lengths = {64 << 10}) {
+ssize_t Read(ReadTurn& turn, int fd, std::size_t most, const std::vector<std::size_t>& lengths = {64 << 10}) {
   std::vector<std::string> rooms;
   std::vector<iovec> pieces;
   for (const std::size_t length : lengths) rooms.emplace_back(length, '\0');
@@ -63,49 +51,52 @@ ssize_t Read(ReadTurn& turn, int fd, std::uint64_t before,
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
-  const ssize_t got = turn.Read(fd, &message, 0, before);
+  const ssize_t got = turn.Read(fd, &message, 0, most);
   EXPECT_EQ(message.msg_iovlen, lengths.size());
   for (std::size_t i = 0; i < lengths.size(); ++i) EXPECT_EQ(pieces[i].iov_len, lengths[i]) << i;
   return got;
 }
 
 constexpr auto kMost = static_cast<ssize_t>(ReadTurn::kMost);
-constexpr auto kMostOfBeginning = static_cast<ssize_t>(ReadTurn::kMostOfBeginning);
+constexpr auto kLeast = static_cast<ssize_t>(ReadTurn::kLeast);
 
 TEST(ReadTurnTest, GivesWayAndIsToldAtOnceToGoOn) {
   const Watched connection(40'000);
   ReadTurn turn;
   EXPECT_FALSE(turn.IsOver(connection.own.get())) << "nothing was read";
-  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kBeginning), kMost);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kMost), kMost);
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(turn.IsOver(connection.own.get())) << "gRPC asks twice";
     EXPECT_TRUE(connection.HasAnEvent());
   }
   EXPECT_FALSE(turn.IsOver(connection.own.get())) << "its next turn";
-  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kBeginning), kMost);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kMost), kMost);
 }
 
-TEST(ReadTurnTest, BeginsWithLittle) {
-  const Watched connection(40'000);
-  ReadTurn turn;
-  EXPECT_EQ(Read(turn, connection.own.get(), 0), kMostOfBeginning);
-  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kBeginning - 1), kMostOfBeginning);
+TEST(ReadTurnTest, BeginsWithLittleAndTakesMoreOfMessages) {
+  EXPECT_EQ(ReadTurn::Bytes(0, 0), ReadTurn::kLeast);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning - 1, 0), ReadTurn::kLeast);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 0), ReadTurn::kUsual);
+  EXPECT_EQ(ReadTurn::Bytes(0, 5'000), 5'000u);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 5'000), 5'000u);
+  EXPECT_EQ(ReadTurn::Bytes(0, 1 << 20), ReadTurn::kMost);
 }
 
 TEST(ReadTurnTest, ReadsIntoAllPiecesWithinItsTurn) {
   const Watched connection(40'000);
   ReadTurn turn;
-  EXPECT_EQ(Read(turn, connection.own.get(), 0, {600, 300, 600, 600}), kMostOfBeginning);
-  EXPECT_EQ(Read(turn, connection.own.get(), 0, {600, 424, 600}), kMostOfBeginning);
-  EXPECT_EQ(Read(turn, connection.own.get(), 0, {600, 300}), 900) << "there is room for no more";
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast, {600, 300, 600, 600}), kLeast);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast, {600, 424, 600}), kLeast);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast, {600, 300}), 900)
+      << "there is room for no more";
 }
 
 TEST(ReadTurnTest, AnothersTurnEndsItsRest) {
   const Watched first(40'000), second(40'000);
   ReadTurn turn;
-  Read(turn, first.own.get(), 0);
+  Read(turn, first.own.get(), ReadTurn::kLeast);
   EXPECT_FALSE(turn.IsOver(second.own.get()));
-  Read(turn, second.own.get(), 0);
+  Read(turn, second.own.get(), ReadTurn::kLeast);
   EXPECT_FALSE(turn.IsOver(first.own.get()));
 }
 
@@ -113,7 +104,7 @@ TEST(ReadTurnTest, AnothersTurnEndsItsRest) {
 TEST(ReadTurnTest, WhoDidNotTakeAllOfItsTurnHasNotHadIt) {
   const Watched connection(100);
   ReadTurn turn;
-  EXPECT_EQ(Read(turn, connection.own.get(), 0), 100);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast), 100);
   EXPECT_EQ(send(connection.other.get(), "more", 4, 0), 4);
   ASSERT_TRUE(testing::WaitFor([&] { return connection.Unread() == 4; }));
   EXPECT_FALSE(turn.IsOver(connection.own.get()));
@@ -123,7 +114,7 @@ TEST(ReadTurnTest, WhoDidNotTakeAllOfItsTurnHasNotHadIt) {
 TEST(ReadTurnTest, WithoutBytesOrOverAUnixSocketNobodyGivesWay) {
   const Watched connection(1'024);
   ReadTurn turn;
-  EXPECT_EQ(Read(turn, connection.own.get(), 0), kMostOfBeginning);
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast), kLeast);
   EXPECT_FALSE(turn.IsOver(connection.own.get())) << "the last byte was read";
 
   std::array<int, 2> ends{};
@@ -131,7 +122,7 @@ TEST(ReadTurnTest, WithoutBytesOrOverAUnixSocketNobodyGivesWay) {
   const runtime::Descriptor own(ends[0]), other(ends[1]);
   const std::string text(4'000, 'a');
   ASSERT_EQ(send(other.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-  EXPECT_EQ(Read(turn, own.get(), 0), kMostOfBeginning);
+  EXPECT_EQ(Read(turn, own.get(), ReadTurn::kLeast), kLeast);
   EXPECT_FALSE(turn.IsOver(own.get()));
   EXPECT_FALSE(ReadTurn().IsOver(-1));
 }

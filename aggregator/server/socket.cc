@@ -77,6 +77,19 @@ bool WasCut(int fd) {
          info.tcpi_state == TCP_CLOSING || info.tcpi_state == TCP_LAST_ACK;
 }
 
+bool IsTcp(int fd) {
+  int domain = 0;
+  socklen_t bytes = sizeof(domain);
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 &&
+         (domain == AF_INET || domain == AF_INET6);
+}
+
+bool CauseAnEvent(int fd) {
+  if (WasCut(fd)) shutdown(fd, SHUT_RD);  // of what it has ended itself it looks for nothing
+  const int one = 1;
+  return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)) == 0;
+}
+
 bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
 
 std::uint64_t Received(Socket socket) {

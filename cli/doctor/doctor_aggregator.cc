@@ -63,6 +63,11 @@ std::string AggregatorRemedy(const absl::Status& answer, const DoctorOptions& op
   if (absl::StrContains(answer.message(), "nobody listens"))
     return "Start the aggregator, or correct its address";
   if (!absl::IsPermissionDenied(answer)) return "Check the address, the network and the certificates";
+  if (absl::StrContains(answer.message(), "is revoked"))
+    return "Make this machine another certificate, as the aggregator says";
+  if (absl::StrContains(answer.message(), "in refused in [access]"))
+    return "If it may report again, take the name out of refused in [access] of the aggregator, then reload "
+           "it";
   if (options.node.empty())
     return "Give the name on the certificate a role in the aggregator's configuration";
   return fmt::format(

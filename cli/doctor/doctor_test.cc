@@ -124,6 +124,14 @@ TEST(DoctorRemedyTest, FitsWhatTheAggregatorAnswered) {
               HasSubstr("Start the aggregator"));
   EXPECT_THAT(AggregatorRemedy(absl::UnavailableError("the TLS handshake failed"), options),
               ::testing::AllOf(HasSubstr("certificates"), ::testing::Not(HasSubstr("Start"))));
+  EXPECT_THAT(
+      AggregatorRemedy(absl::PermissionDeniedError("the certificate of \"board\" is revoked: make another"),
+                       options),
+      HasSubstr("another certificate"));
+  EXPECT_THAT(
+      AggregatorRemedy(absl::PermissionDeniedError("\"board\" is in refused in [access] of the aggregator"),
+                       options),
+      HasSubstr("take the name out of refused"));
   const absl::Status denied = absl::PermissionDeniedError("no");
   EXPECT_THAT(AggregatorRemedy(denied, options), HasSubstr("[[site.owner]]"));
   options.only_learns = true;

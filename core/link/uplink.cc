@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/link/channel.h"
 #include "core/link/spool/reconnect.h"
+#include "core/link/uplink_log.h"
 #include "core/link/write_side.h"
 #include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
-#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
@@ -30,10 +30,15 @@ constexpr std::int64_t kHelloTimeoutNs = 5'000 * kMillisecondNs;
 constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
 // A stream that lasted this long was good, even if nothing was acknowledged.
 constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
-constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
 gpr_timespec MillisecondsFromNow(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
+}
+
+std::string CauseOfDrops(const UplinkOptions& options) {
+  if (options.disk) return "the spool is full, or what its folder has is too old";
+  return absl::StrCat("the spool of ", options.spool.frames, " frames and ", options.spool.bytes,
+                      " bytes is full");
 }
 
 class ReportUplink final : public Uplink {
@@ -41,13 +46,14 @@ class ReportUplink final : public Uplink {
   ReportUplink(UplinkOptions options, v1::Hello hello, estimate::SlotLength slot, const runtime::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        description_(absl::StrCat(options_.aggregator, " as ", hello.node(), " of site ", hello.site())),
         slot_(slot),
         spool_(options_.spool),
         write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
         channel_(options_.aggregator, options_.tls),
         stub_(channel_),
-        reconnect_(std::random_device{}()) {
+        reconnect_(std::random_device{}()),
+        log_(absl::StrCat(options_.aggregator, " as ", hello.node(), " of site ", hello.site()),
+             CauseOfDrops(options_)) {
     if (options_.disk) disk_ = std::make_unique<DiskBacklog>(*options_.disk, hello, slot, spool_, clock);
     *hello_.mutable_hello() = std::move(hello);
   }
@@ -158,6 +164,7 @@ class ReportUplink final : public Uplink {
   }
 
   void Tick(std::int64_t now_ns) {
+    log_.Dropped(spool_.dropped_frames(), now_ns);
     const std::optional<std::int64_t> stop_ns = stop_deadline();
     const bool drained =
         stop_ns && (spool_.held_frames() == 0 || now_ns >= *stop_ns || state() == UplinkState::kRefused);
@@ -262,8 +269,7 @@ class ReportUplink final : public Uplink {
     phase_ = Phase::kReporting;
     reporting_since_ns_ = now_ns;
     ++connections_;
-    runtime::LogInfo("reporting to {}; {} to send", description_,
-                     runtime::Counted(spool_.waiting_frames(), "frame"));
+    log_.Reporting(spool_.waiting_frames());
     SetState(UplinkState::kReporting, absl::OkStatus());
     write_side_.Open(current_);
     write_side_.SendIfIdle(true);
@@ -322,20 +328,12 @@ class ReportUplink final : public Uplink {
     next_attempt_ns_ = now_ns + reconnect_.DelayNs(error);
     // NotFound: the aggregator has no such site.
     const bool refused = Reconnect::IsRefusal(error) || absl::IsNotFound(error);
-    Log(error, refused, now_ns);
-    SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
-  }
-
-  void Log(const absl::Status& error, bool refused, std::int64_t now_ns) {
     if (refused) {
-      runtime::LogError("{} refuses this node: {}", description_, error.ToString());
-    } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
-      runtime::LogWarning("no connection to {}: {}; {} held, retrying", description_, error.ToString(),
-                          runtime::Counted(spool_.held_frames(), "frame"));
+      log_.Refused(error, now_ns);
     } else {
-      return;
+      log_.Lost(error, answered, spool_.held_frames(), now_ns);
     }
-    next_log_ns_ = now_ns + kLogAgainNs;
+    SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
   }
 
   std::optional<std::int64_t> stop_deadline() const {
@@ -351,7 +349,6 @@ class ReportUplink final : public Uplink {
 
   const UplinkOptions options_;
   const runtime::Clock& clock_;
-  const std::string description_;  // of the link, for logs
   const estimate::SlotLength slot_;
   v1::ReportRequest hello_;
   runtime::Histogram* round_trip_ = nullptr;
@@ -381,7 +378,7 @@ class ReportUplink final : public Uplink {
   std::int64_t next_attempt_ns_ = 0;
   std::int64_t phase_deadline_ns_ = 0;
   std::int64_t reporting_since_ns_ = 0;
-  std::int64_t next_log_ns_ = 0;
+  UplinkLog log_;
   std::uint64_t messages_at_tick_ = 0;
   std::thread thread_;
   std::jthread disk_thread_;

@@ -49,8 +49,8 @@ std::string Streams(const std::string& reason) {
 // Which of these limits a flood meets first is a race, another one on each machine.
 std::vector<std::string> Floods() {
   std::vector<std::string> floods;
-  for (const char* reason :
-       {"resets", "too_many_calls", "call_rate", "too_many_calls_of_peer", "no_call", "stall", "gave_up"})
+  for (const char* reason : {"resets", "too_many_calls", "call_rate", "too_many_calls_of_peer", "no_call",
+                             "stall", "gave_up", "long_header"})
     floods.push_back(Connections(reason));
   return floods;
 }
@@ -133,6 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Exhaustion{"quadratic_headers_after_a_call", Floods(), false, {}, 12},
                       Exhaustion{"quadratic_headers_beside_an_upload", Floods()},
                       Exhaustion{"calls_without_a_path", Floods()},
+                      Exhaustion{"calls_without_a_path_beside_calls", Floods()},
                       Exhaustion{"refused_calls", Floods(), true},
                       Exhaustion{"calls_from_many_addresses", Floods()}, Exhaustion{"pings", Floods()},
                       Exhaustion{"half_calls", Floods()}, Exhaustion{"half_calls_of_a_node", Floods(), true},

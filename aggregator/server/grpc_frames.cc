@@ -1,0 +1,112 @@
+// Scans what gRPC is about to parse (FrameScan), with and without TLS: this module defines the functions by
+// which gRPC makes a connection and parses its bytes, and calls gRPC's own from them.
+#include <dlfcn.h>
+#include <grpc/slice.h>
+#include <grpcpp/version_info.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "aggregator/server/frame_scan.h"
+#include "aggregator/server/read_cost.h"
+#include "aggregator/server/socket.h"
+#include "core/runtime/mutex.h"
+
+// Another version may have other functions. Compare its src/core/ext/transport/chttp2/transport.
+static_assert(GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51);
+
+struct grpc_chttp2_transport;
+struct grpc_endpoint;
+struct grpc_transport;
+
+namespace grpc_core {
+class ChannelArgs;
+}
+
+int grpc_endpoint_get_fd(grpc_endpoint* endpoint);
+
+namespace tributary::server {
+namespace {
+
+struct Scanned {
+  Socket socket;
+  FrameScan scan = {};
+};
+
+// By the transport. The thread that parses a transport is the only one that uses its scan.
+class Transports {
+ public:
+  void Add(const void* transport, Socket socket) {
+    const runtime::MutexLock lock(mutex_);
+    scanned_.insert_or_assign(transport, Scanned{socket});
+    if (scanned_.size() < next_sweep_) return;
+    std::erase_if(scanned_, [](const auto& each) { return !IsOpen(each.second.socket); });
+    next_sweep_ = 2 * scanned_.size() + kLeastSweep;
+  }
+  // The address was another's.
+  void Remove(const void* transport) {
+    const runtime::MutexLock lock(mutex_);
+    scanned_.erase(transport);
+  }
+  // Null: none of the gRPC port's.
+  Scanned* Find(const void* transport) {
+    const runtime::MutexLock lock(mutex_);
+    const auto found = scanned_.find(transport);
+    return found == scanned_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  static constexpr std::size_t kLeastSweep = 1024;
+
+  runtime::Mutex mutex_;
+  std::unordered_map<const void*, Scanned> scanned_ GUARDED_BY(mutex_);
+  std::size_t next_sweep_ GUARDED_BY(mutex_) = kLeastSweep;
+};
+
+Transports& AllTransports() {
+  static auto& transports = *new Transports;  // connections outlive static objects
+  return transports;
+}
+
+template <class Function>
+Function* OfGrpc(const char* symbol) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, symbol));
+}
+
+}  // namespace
+}  // namespace tributary::server
+
+__attribute__((visibility("default"))) grpc_transport* grpc_create_chttp2_transport(
+    const grpc_core::ChannelArgs& arguments, grpc_endpoint* endpoint, bool is_client) {
+  using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
+  static auto* const create = OfGrpc<grpc_transport*(const grpc_core::ChannelArgs&, grpc_endpoint*, bool)>(
+      "_Z28grpc_create_chttp2_transportRKN9grpc_core11ChannelArgsEP13grpc_endpointb");
+  const int fd = grpc_endpoint_get_fd(endpoint);
+  grpc_transport* const transport = create(arguments, endpoint, is_client);
+  const Socket socket{fd, InodeOf(fd)};
+  if (!is_client && ReadCostOf(socket).has_value()) {
+    AllTransports().Add(transport, socket);
+  } else {
+    AllTransports().Remove(transport);
+  }
+  return transport;
+}
+
+__attribute__((visibility("default"))) absl::Status grpc_chttp2_perform_read(grpc_chttp2_transport* transport,
+                                                                             const grpc_slice& slice) {
+  using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
+  static auto* const perform = OfGrpc<absl::Status(grpc_chttp2_transport*, const grpc_slice&)>(
+      "_Z24grpc_chttp2_perform_readP21grpc_chttp2_transportRK10grpc_slice");
+  if (Scanned* const scanned = AllTransports().Find(transport)) {
+    FrameScan& scan = scanned->scan;
+    if (!scan.Read({GRPC_SLICE_START_PTR(slice), GRPC_SLICE_LENGTH(slice)})) {
+      NoteLongHeader(scanned->socket);
+      return absl::ResourceExhaustedError("a header is too long");
+    }
+    NoteMessageBytesLeft(scanned->socket, scan.message_bytes_left());
+  }
+  return perform(transport, slice);
+}
