@@ -30,7 +30,8 @@ namespace tributary::server {
 struct ConnectionPulse {
   std::atomic<std::uint64_t> heard = 0;  // calls and messages
   std::atomic<std::uint64_t> calls = 0;  // of these
-  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher
+  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher, and again for each kSentPiece of them
+  static constexpr std::size_t kSentPiece = 8 << 10;
 };
 
 // Counts what happens within one second of any clock.

@@ -1,6 +1,7 @@
 // A call that counts for its connection and its peer.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,9 +31,10 @@ class CountedCall {
   void CountMessage() {
     if (pulse_ != nullptr) pulse_->heard.fetch_add(1, std::memory_order_relaxed);
   }
-  // A message goes to its watcher, who answers by itself. Any thread.
-  void CountSent() {
-    if (pulse_ != nullptr) pulse_->sent.fetch_add(1, std::memory_order_relaxed);
+  // A message of so many bytes goes to its watcher, who answers by itself. Any thread.
+  void CountSent(std::size_t bytes) {
+    if (pulse_ != nullptr)
+      pulse_->sent.fetch_add(1 + bytes / ConnectionPulse::kSentPiece, std::memory_order_relaxed);
   }
   // Its request is too large, or has fields that no node sends.
   void CountAsMalformed();

@@ -114,8 +114,8 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
   // If another write follows at once, one system call carries both.
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
-  counted_->CountSent();
   stream_.Write(response_, options, &written_);
+  counted_->CountSent(static_cast<std::size_t>(response_.GetCachedSize()));
   const std::int64_t now_ns = shared_.state.clock.SteadyNs();
   shared_.readers.Spent(now_ns - began_ns, now_ns);
 }
