@@ -39,17 +39,15 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   const bool first = own.paid_calls == 0;  // then there was a handshake, too
   const std::chrono::nanoseconds of_calls =
-      times(calls - std::exchange(own.paid_calls, calls)) * limits_.paid_by_call;
-  const std::chrono::nanoseconds of_messages =
+      times(calls - std::exchange(own.paid_calls, calls)) * limits_.paid_by_call +
       times(messages - std::exchange(own.paid_messages, messages)) * limits_.paid_by_message;
   const std::chrono::nanoseconds of_others =
       times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
       times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
   const std::chrono::nanoseconds spent = cost.processor - before.processor;
   constexpr std::chrono::nanoseconds kNothing{0};
-  own.unpaid = std::max(own.unpaid + spent - of_calls - of_messages - of_others, kNothing);
-  const std::chrono::nanoseconds of_panels = own.reports > 0 ? of_messages : kNothing;
-  if (!first) own.other_work += std::max(spent - of_others - of_panels, kNothing);
+  own.unpaid = std::max(own.unpaid + spent - of_calls - of_others, kNothing);
+  if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
   return spent;
 }
 

@@ -212,6 +212,25 @@ TEST_F(CostTest, WhatIsNotSpentIsNotSavedUp) {
   EXPECT_EQ(Look({{1, 3 * half_}}), std::set{1});
 }
 
+TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
+  constexpr std::chrono::milliseconds kMuch{3};
+  for (int host = 1; host <= 4; ++host) AddSpeaking("192.0.2." + std::to_string(host) + ":1");
+  Add("192.0.2.5:1");
+  table_.NoteReport("192.0.2.2:1");
+  const std::map<int, std::chrono::nanoseconds> costs{{1, kMuch}, {2, kMuch}, {3, kMuch}, {5, kMuch}};
+  Look(costs);
+  EXPECT_EQ(table_.TakeOtherWork().time.count(), 0) << "a handshake";
+  table_.PulseOf("192.0.2.1:1")->heard += 1'000;
+  table_.PulseOf("192.0.2.3:1")->sent += static_cast<std::uint64_t>(kMuch / limits_.paid_by_sent) + 1;
+  Look(costs);
+  const OtherWork work = table_.TakeOtherWork();
+  EXPECT_GT(work.time, kMuch * 9 / 10) << "what messages pay for is work, too";
+  EXPECT_LE(work.time, kMuch);
+  ASSERT_EQ(work.of.size(), 1u);
+  EXPECT_EQ(work.of[0].fd, 1);
+  EXPECT_EQ(table_.TakeOtherWork().time.count(), 0);
+}
+
 TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {
   for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
   Add("192.0.2.2:1");

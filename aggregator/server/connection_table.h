@@ -158,11 +158,11 @@ class ConnectionTable {
   };
   std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
                                  std::chrono::nanoseconds past, std::int64_t second);
-  // Since the last call; what TakeCostly has charged. Unix sockets do not count: they cannot be held back.
+  // Since the last call; what TakeCostly has charged, without handshakes. Neither connections that report nor
+  // unix sockets, which cannot be held back.
   OtherWork TakeOtherWork();
   // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than
-  // unheard_bytes since something was last heard of them, without what answers the messages sent to them:
-  // nothing else ends a header that grows slowly.
+  // unheard_bytes since something was last heard of them, without what answers the messages sent to them.
   std::vector<Socket> TakeUnheard(const std::function<std::uint64_t(Socket)>& received);
 
   // For what refuses connections itself.

@@ -149,6 +149,7 @@ void ReleaseReads(Socket socket) {
   Account* const account = AccountOf(socket);
   if (account == nullptr || !account->held.exchange(false)) return;
   CauseAnEvent(socket.fd);
+  if (WasCut(socket.fd)) shutdown(socket.fd, SHUT_RD);  // Cut has told gRPC while it was held
 }
 
 std::optional<ReadCost> ReadCostOf(Socket socket) {

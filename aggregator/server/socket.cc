@@ -85,7 +85,6 @@ bool IsTcp(int fd) {
 }
 
 bool CauseAnEvent(int fd) {
-  if (WasCut(fd)) shutdown(fd, SHUT_RD);  // of what it has ended itself it looks for nothing
   const int one = 1;
   return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)) == 0;
 }
