@@ -51,6 +51,16 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   return spent;
 }
 
+std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t second) const {
+  const std::uint64_t calls = own.pulse->calls.load(std::memory_order_relaxed);
+  const std::uint64_t fruitless = own.cost.headers - std::min(calls, own.cost.headers);
+  const std::uint64_t last = std::exchange(own.fruitless_headers, fruitless);
+  if (std::exchange(own.fruitless_second, second) != second) own.fruitless_before = last;
+  // Calls that were on their way have begun since then.
+  own.fruitless_before = std::min(own.fruitless_before, fruitless);
+  return fruitless - own.fruitless_before;
+}
+
 OtherWork ConnectionTable::TakeOtherWork() {
   constexpr std::chrono::microseconds kNotable{100};
   OtherWork work;
@@ -98,6 +108,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     silent_costs_.clear();
   }
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
+  std::unordered_map<const Peers::value_type*, std::uint64_t> fruitless;
   for (auto& [peer, each] : connections_) {
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
@@ -105,6 +116,8 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (now->long_header) take(peer, Cut(&each, ConnectionFault::kLongHeader));
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
     if (each.whose != nullptr && each.unpaid >= limits_.notable()) unpaid[each.whose] += each.unpaid;
+    if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
+      fruitless[each.whose] += headers;
     if (!each.silent || spent.count() == 0) continue;
     if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
     each.silent_cost += spent;
@@ -116,6 +129,13 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     for (auto& [peer, each] : connections_) {
       if (each.reports == 0 && each.unpaid >= limits_.notable() && unpaid.contains(each.whose))
         take(peer, Cut(&each, ConnectionFault::kStall));
+    }
+  }
+  std::erase_if(fruitless, [this](const auto& each) { return each.second <= limits_.fruitless_headers; });
+  if (!fruitless.empty()) {
+    for (auto& [peer, each] : connections_) {
+      if (each.reports == 0 && fruitless.contains(each.whose) && FruitlessHeaders(each, second) > 0)
+        take(peer, Cut(&each, ConnectionFault::kNoCall));
     }
   }
   if (addresses.empty()) return costly;

@@ -212,6 +212,45 @@ TEST_F(CostTest, WhatIsNotSpentIsNotSavedUp) {
   EXPECT_EQ(Look({{1, 3 * half_}}), std::set{1});
 }
 
+class FruitlessHeadersTest : public CostTest {
+ protected:
+  // After each of the connections has sent so many headers.
+  std::set<int> LookAtHeaders(const std::map<int, std::uint64_t>& headers, std::int64_t second) {
+    std::map<int, std::chrono::nanoseconds> costs;
+    for (const auto& [number, more] : headers) {
+      costs_[number].headers += more;
+      costs[number] = std::chrono::nanoseconds(0);
+    }
+    return Look(costs, 0, second);
+  }
+  const std::uint64_t most_ = limits_.fruitless_headers;
+};
+
+TEST_F(FruitlessHeadersTest, CutAPeersConnectionsIfThereAreTooManyInASecond) {
+  for (int port = 1; port <= 3; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
+  AddSpeaking("192.0.2.1:4");
+  table_.NoteReport("192.0.2.1:4");
+  AddSpeaking("192.0.2.2:1");
+  LookAtHeaders({{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}}, 0);  // of their calls
+  EXPECT_EQ(LookAtHeaders({{1, most_ / 2}, {2, most_ / 2}, {5, most_}}, 0), std::set<int>());
+  EXPECT_EQ(LookAtHeaders({{1, most_ / 2}, {2, most_ / 2}, {3, 0}, {5, most_}}, 1), std::set<int>())
+      << "in another second";
+  EXPECT_EQ(LookAtHeaders({{1, 1}, {2, 0}, {3, 0}, {4, 1}, {5, 0}}, 1), (std::set{1, 2}))
+      << "not who sent none, nor who reports, nor another peer";
+  EXPECT_EQ(Refused(ConnectionFault::kNoCall), 2u);
+}
+
+TEST_F(FruitlessHeadersTest, CallsThatBeginLateAreNotAmongThem) {
+  AddSpeaking("192.0.2.1:1");
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  LookAtHeaders({{1, 1}}, 0);
+  for (int look = 0; look < 10; ++look) {
+    EXPECT_EQ(LookAtHeaders({{1, most_ / 2}}, 1), std::set<int>()) << look;
+    pulse->heard += most_ / 2;
+    pulse->calls += most_ / 2;
+  }
+}
+
 TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
   constexpr std::chrono::milliseconds kMuch{3};
   for (int host = 1; host <= 4; ++host) AddSpeaking("192.0.2." + std::to_string(host) + ":1");

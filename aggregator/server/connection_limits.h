@@ -98,6 +98,10 @@ struct ConnectionLimits {
   // are not taken in, on however many connections. Reading one of two megabytes takes a millisecond of the
   // thread that fuses.
   std::size_t malformed = 8;
+  // In one second, of one peer, on however many connections: headers of which no call comes. gRPC answers
+  // these by itself, in 15 µs each. Calls that are on their way to threads that give way count, too, until
+  // they begin: a peer may have half of all. Calls that a role does not allow have a limit of their own.
+  std::size_t fruitless_headers = 2'000;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
   std::size_t resets = 512;
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,

@@ -149,7 +149,8 @@ class ConnectionTable {
 
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
-  // than is paid for, alone or with their peer's others (then not those that report), or, with all
+  // than is paid for, alone or with their peer's others (then not those that report), or they have sent
+  // headers of which no call came, too many of their peer's together in this second, or, with all
   // connections of their address that have not made a call or have gone, too much in this second. Such an
   // address is kept out also if all have gone.
   struct Costly {
@@ -208,6 +209,9 @@ class ConnectionTable {
     std::uint64_t paid_sent = 0;
     std::chrono::nanoseconds unpaid{0};
     std::chrono::nanoseconds other_work{0};
+    std::uint64_t fruitless_headers = 0;  // of which no call had come
+    std::uint64_t fruitless_before = 0;   // in earlier seconds
+    std::int64_t fruitless_second = -1;
     // What silent_costs_ has of it, and in which second:
     std::chrono::nanoseconds silent_cost{0};
     std::int64_t silent_second = -1;
@@ -247,6 +251,8 @@ class ConnectionTable {
   void ForgiveHandshake(Connection& own, const std::string& address) REQUIRES(mutex_);
   // Those that have spent too much.
   std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
+  // Headers of which no call has come, in that second.
+  std::uint64_t FruitlessHeaders(Connection& own, std::int64_t second) const REQUIRES(mutex_);
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
       REQUIRES(mutex_);

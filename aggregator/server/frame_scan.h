@@ -34,6 +34,8 @@ class FrameScan {
     return !long_header_;
   }
 
+  // Headers so far: of calls, if they come of them.
+  std::uint64_t headers() const { return headers_; }
   // How many of the next bytes are a message's: they cost little to read.
   std::size_t message_bytes_left() const { return type_ == kData ? left_ : 0; }
 
@@ -45,7 +47,10 @@ class FrameScan {
     left_ = std::size_t{head_[0]} << 16 | std::size_t{head_[1]} << 8 | head_[2];
     type_ = head_[3];
     if (type_ != kHeaders && type_ != kContinuation) return;
-    if (type_ == kHeaders) header_bytes_ = header_frames_ = 0;
+    if (type_ == kHeaders) {
+      header_bytes_ = header_frames_ = 0;
+      ++headers_;
+    }
     header_bytes_ += left_;
     ++header_frames_;
     long_header_ = header_bytes_ > kMostHeaderBytes || header_frames_ > kMostHeaderFrames;
@@ -55,6 +60,7 @@ class FrameScan {
   std::array<std::uint8_t, kFrameHeaderBytes> head_ = {};
   std::size_t head_bytes_ = 0;
   std::uint8_t type_ = kHeaders;
+  std::uint64_t headers_ = 0;
   std::size_t header_bytes_ = 0;
   std::size_t header_frames_ = 0;
   bool long_header_ = false;

@@ -18,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     still_good = in_pieces.Read(all.subspan(at, std::min(most, all.size() - at)));
   if (!all.empty() && good != still_good) std::abort();
   if (good && whole.message_bytes_left() != in_pieces.message_bytes_left()) std::abort();
+  if (whole.headers() != in_pieces.headers()) std::abort();
   return 0;
 }

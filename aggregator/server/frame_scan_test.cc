@@ -45,8 +45,9 @@ TEST_F(FrameScanTest, TellsHowMuchOfAMessageIsLeft) {
   EXPECT_EQ(scan_.message_bytes_left(), 0u) << "of settings";
 }
 
-TEST_F(FrameScanTest, CountsNeitherMessagesNorManyHeaders) {
+TEST_F(FrameScanTest, BoundsNeitherMessagesNorTheNumberOfHeaders) {
   EXPECT_TRUE(ReadTimes(100, Frame(kHeaders, 300) + Frame(kData, 16'384)));
+  EXPECT_EQ(scan_.headers(), 100u);
 }
 
 TEST_F(FrameScanTest, BoundsAHeaderInOneFrame) {

@@ -59,7 +59,7 @@ class Transports {
   }
 
  private:
-  static constexpr std::size_t kLeastSweep = 1024;
+  static constexpr std::size_t kLeastSweep = 64;
 
   runtime::Mutex mutex_;
   std::unordered_map<const void*, Scanned> scanned_ GUARDED_BY(mutex_);
@@ -106,7 +106,7 @@ __attribute__((visibility("default"))) absl::Status grpc_chttp2_perform_read(grp
       NoteLongHeader(scanned->socket);
       return absl::ResourceExhaustedError("a header is too long");
     }
-    NoteMessageBytesLeft(scanned->socket, scan.message_bytes_left());
+    NoteFrames(scanned->socket, scan.headers(), scan.message_bytes_left());
   }
   return perform(transport, slice);
 }

@@ -25,6 +25,7 @@ struct Account {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::int64_t> processor_ns = 0;
   std::atomic<std::uint64_t> bytes = 0;
+  std::atomic<std::uint64_t> headers = 0;
   std::atomic<std::size_t> message_bytes_left = 0;
   std::atomic<bool> long_header = false;
   std::atomic<bool> held = false;
@@ -97,7 +98,8 @@ std::int64_t ThreadNs() {
 }
 
 ReadCost CostIn(const Account& account) {
-  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.long_header};
+  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.headers,
+          account.long_header};
 }
 
 // With what it has used since the last time.
@@ -125,15 +127,18 @@ void BeginReads(Socket socket) {
   if (const ReadCost last = CostIn(*account); last.bytes > 0) TheEnded().Note(account->inode, last);
   account->processor_ns = 0;
   account->bytes = 0;
+  account->headers = 0;
   account->message_bytes_left = 0;
   account->long_header = false;
   account->held = false;
   account->inode = socket.inode;
 }
 
-void NoteMessageBytesLeft(Socket socket, std::size_t bytes) {
-  if (Account* const account = AccountOf(socket); account != nullptr)
-    account->message_bytes_left.store(bytes, std::memory_order_relaxed);
+void NoteFrames(Socket socket, std::uint64_t headers, std::size_t message_bytes_left) {
+  Account* const account = AccountOf(socket);
+  if (account == nullptr) return;
+  account->headers.store(headers, std::memory_order_relaxed);
+  account->message_bytes_left.store(message_bytes_left, std::memory_order_relaxed);
 }
 
 void NoteLongHeader(Socket socket) {

@@ -20,6 +20,7 @@ namespace tributary::server {
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
   std::uint64_t bytes = 0;                // that any thread has read
+  std::uint64_t headers = 0;              // among these
   bool long_header = false;               // longer than any that is admitted
 };
 
@@ -36,7 +37,7 @@ void EndRead();
 // until ForgetEnded. Descriptors beyond 65,535 are not counted.
 void BeginReads(Socket socket);
 // What its frames tell (FrameScan). Any thread.
-void NoteMessageBytesLeft(Socket socket, std::size_t bytes);
+void NoteFrames(Socket socket, std::uint64_t headers, std::size_t message_bytes_left);
 void NoteLongHeader(Socket socket);
 // Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
 void HoldReads(Socket socket);

@@ -18,11 +18,13 @@
 
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/first_words.h"
+#include "aggregator/server/frame_scan.h"
 #include "aggregator/server/ingest_server.h"
 #include "aggregator/server/read_turn.h"
 #include "aggregator/server/tcp_pair.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
+#include "core/runtime/metrics.h"
 #include "tests/support/process.h"
 
 namespace tributary::server {
@@ -285,6 +287,29 @@ TEST_F(ReadsOfGrpcTest, GoOnUntilAllIsReadThoughTheyGiveWay) {
       ++acknowledged;
     return acknowledged == kFrames + 1;
   })) << acknowledged;
+}
+
+// It would wait for the rest of the header.
+TEST_F(ReadsOfGrpcTest, EndWithAHeaderThatIsTooLong) {
+  constexpr std::size_t kPart = 10'000;
+  static_assert(2 * kPart > FrameScan::kMostHeaderBytes);
+  const auto frame = [](char type) {
+    const std::string head{'\0', static_cast<char>(kPart >> 8), static_cast<char>(kPart & 0xff), type};
+    return head + std::string("\0\0\0\0\1", 5) + std::string(kPart, 'a');
+  };
+  constexpr char kOfHeaders = 1, kOfContinuation = 9;
+  Send(frame(kOfHeaders) + frame(kOfContinuation));
+  EXPECT_TRUE(testing::WaitFor([&] {
+    std::array<char, 4096> bytes{};
+    const ssize_t got = recv(peer_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN);
+  }));
+  runtime::Metrics metrics;
+  metrics.AddCollector([this](runtime::Reading& reading) { server_->Collect(reading); });
+  EXPECT_TRUE(testing::WaitFor([&] {
+    return metrics.Text().find("tributary_connections_refused_total{reason=\"long_header\"} 1\n") !=
+           std::string::npos;
+  })) << metrics.Text();
 }
 
 TEST(ProcessorSlownessTest, IsOfThisMachine) {
