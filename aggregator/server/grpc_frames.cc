@@ -4,10 +4,13 @@
 #include <grpc/slice.h>
 #include <grpcpp/version_info.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "aggregator/server/frame_scan.h"
@@ -41,6 +44,7 @@ class Transports {
  public:
   void Add(const void* transport, Socket socket) {
     const runtime::MutexLock lock(mutex_);
+    changes_.fetch_add(1);
     scanned_.insert_or_assign(transport, Scanned{socket});
     if (scanned_.size() < next_sweep_) return;
     std::erase_if(scanned_, [](const auto& each) { return !IsOpen(each.second.socket); });
@@ -49,21 +53,33 @@ class Transports {
   // The address was another's.
   void Remove(const void* transport) {
     const runtime::MutexLock lock(mutex_);
+    changes_.fetch_add(1);
     scanned_.erase(transport);
   }
-  // Null: none of the gRPC port's.
+  // Null: none of the gRPC port's. Connections come and go seldom, and frames come often: what a thread has
+  // found it finds again without the lock.
   Scanned* Find(const void* transport) {
+    thread_local std::uint64_t changes = 0;
+    thread_local std::array<std::pair<const void*, Scanned*>, kRemembered> remembered;
+    if (const std::uint64_t now = changes_; changes != now) {
+      changes = now;
+      remembered = {};
+    }
+    auto& [known, scanned] = remembered[reinterpret_cast<std::uintptr_t>(transport) / kSpacing % kRemembered];
+    if (known == transport) return scanned;
     const runtime::MutexLock lock(mutex_);
     const auto found = scanned_.find(transport);
-    return found == scanned_.end() ? nullptr : &found->second;
+    known = transport;
+    return scanned = found == scanned_.end() ? nullptr : &found->second;
   }
 
  private:
-  static constexpr std::size_t kLeastSweep = 64;
+  static constexpr std::size_t kLeastSweep = 64, kRemembered = 64, kSpacing = 1024;
 
   runtime::Mutex mutex_;
   std::unordered_map<const void*, Scanned> scanned_ GUARDED_BY(mutex_);
   std::size_t next_sweep_ GUARDED_BY(mutex_) = kLeastSweep;
+  std::atomic<std::uint64_t> changes_ = 1;
 };
 
 Transports& AllTransports() {
