@@ -6,10 +6,21 @@
 #include <cstdlib>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/wire/node_status.h"
 
 namespace tributary::publish {
+
+namespace {
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+}
+
+}  // namespace
 
 bool Fleet::MakeRoom(const std::string& peer) {
   std::map<std::string_view, std::size_t> places;
@@ -56,12 +67,26 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello, const std:
   NodeRecord& record = *entry.record;
   if (entry.hello.boot_id() != hello.boot_id()) record.acknowledged_sequence = 0;
   entry.hello = known;
+  entry.left_sources = std::string();
   entry.peer = peer;
   entry.number = ++last_number_;
   const bool superseded_another = record.connected();
   const std::uint64_t stream = ++record.latest_stream;
   record.connected_stream = stream;
   return Membership{entry.record, stream, superseded_another};
+}
+
+void Fleet::Leave(const std::string& site, const std::string& node, const Membership& membership) {
+  const runtime::MutexLock lock(mutex_);
+  std::uint64_t mine = membership.stream;
+  if (!membership.record->connected_stream.compare_exchange_strong(mine, 0)) return;
+  Entry& entry = nodes_.at({site, node});
+  entry.left_sources = absl::StrJoin(entry.hello.sources(), "\n",
+                                     [](std::string* to, const v1::Source& from) { *to += from.name(); });
+  v1::Hello rest;  // a field that is cleared keeps its memory
+  rest.set_boot_id(entry.hello.boot_id());
+  *rest.mutable_model() = entry.hello.model();
+  entry.hello = std::move(rest);
 }
 
 absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello, const std::string& peer,
@@ -154,6 +179,7 @@ std::vector<v1::Node> Fleet::List(const std::string& site) const {
     node.set_refused_frames(record.refused_frames);
     node.set_dropped_frames(record.dropped_frames);
     for (const v1::Source& source : entry.hello.sources()) node.add_sources(source.name());
+    for (std::string& name : LinesOf(entry.left_sources)) node.add_sources(std::move(name));
     node.set_model_name(entry.hello.model().name());
     node.set_model_version(entry.hello.model().version());
     node.set_model_sha256(entry.hello.model().sha256());

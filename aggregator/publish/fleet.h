@@ -84,6 +84,9 @@ class Fleet {
   // the node is superseded. ResourceExhausted: too many nodes are connected.
   absl::StatusOr<Membership> Join(const v1::Hello& hello, const std::string& peer = "");
 
+  // Ends the membership of a node of the site; nothing changes if a newer stream has superseded it.
+  void Leave(const std::string& site, const std::string& node, const Membership& membership);
+
   // FailedPrecondition if another connected node reports one of these sources. A source has one reporter at a
   // time; otherwise a stranger's tuples could pass for a panel's. ResourceExhausted: with these the peer's
   // nodes would have too many sources that are none of `leaves`.
@@ -110,7 +113,8 @@ class Fleet {
 
  private:
   struct Entry {
-    v1::Hello hello;
+    v1::Hello hello;           // without sources when the node has left
+    std::string left_sources;  // their names then, one a line: a fraction of the hello's memory
     std::string peer;
     std::uint64_t number = 0;  // ascends with each stream that joins
     std::shared_ptr<NodeRecord> record = std::make_shared<NodeRecord>();

@@ -67,7 +67,7 @@ TEST(FleetTest, ANodeThatHasLeftGivesItsPlaceToANewOne) {
   for (const char* left : {"n4", "n2"}) {
     const auto again = fleet.Join(Hello(left, 1), "even");
     ASSERT_TRUE(again.ok());
-    again->record->connected_stream = 0;
+    fleet.Leave("lab", left, *again);
   }
   EXPECT_TRUE(fleet.Join(Hello("one more", 1), "new").ok());
   const std::vector<v1::Node> known = fleet.List("lab");
@@ -81,9 +81,10 @@ TEST(FleetTest, ANodeThatHasLeftGivesItsPlaceToANewOne) {
 TEST(FleetTest, NamesThatNobodyUsesAnyMoreDoNotKeepOthersOut) {
   Fleet fleet;
   for (std::size_t i = 0; i < 3 * Fleet::kMaxNodes; ++i) {
-    const auto joined = fleet.Join(Hello("n" + std::to_string(i), 1), "hostile");
+    const std::string node = "n" + std::to_string(i);
+    const auto joined = fleet.Join(Hello(node, 1), "hostile");
     ASSERT_TRUE(joined.ok());
-    joined->record->connected_stream = 0;
+    fleet.Leave("lab", node, *joined);
   }
   EXPECT_LE(fleet.List("lab").size(), Fleet::kMaxNodes);
   EXPECT_TRUE(fleet.Join(Hello("honest", 1), "honest").ok());
@@ -152,7 +153,7 @@ TEST(FleetTest, ASourceHasOneReporterAtATime) {
   stranger.set_site("elsewhere");
   EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok());
   stranger.set_site("lab");
-  first->record->connected_stream = 0;
+  fleet.Leave("lab", "board-1", *first);
   EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok()) << "a board may be replaced";
 }
 
@@ -170,11 +171,45 @@ TEST(FleetTest, CountsTheNodesOfASiteAndSaysWhichLeavesAreConnected) {
   EXPECT_EQ(fleet.PresenceIn("lab").known, 2u);
   EXPECT_EQ(fleet.PresenceIn("lab").connected, 2u);
   EXPECT_EQ(fleet.PresenceIn("lab").leaves, (std::set<std::string>{"south", "east", "north"}));
-  first->record->connected_stream = 0;
+  fleet.Leave("lab", "board-1", *first);
   EXPECT_EQ(fleet.PresenceIn("lab").known, 2u) << "a node that left is still known";
   EXPECT_EQ(fleet.PresenceIn("lab").connected, 1u);
   EXPECT_EQ(fleet.PresenceIn("lab").leaves, (std::set<std::string>{"north"}));
   EXPECT_EQ(fleet.PresenceIn("elsewhere").known, 0u);
+}
+
+TEST(FleetTest, NamesTheModelAndTheSourcesOfANodeThatHasLeft) {
+  Fleet fleet;
+  v1::Hello hello = Hello("board-1", 1);
+  hello.mutable_model()->set_name("indoor");
+  for (const char* source : {"south", "east"}) wire::AddSource(hello, source, 2, {source});
+  const auto first = fleet.Join(hello);
+  ASSERT_TRUE(first.ok());
+  first->record->acknowledged_sequence = 41;
+  fleet.Leave("lab", "board-1", *first);
+  const std::vector<v1::Node> left = fleet.List("lab");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_FALSE(left[0].connected());
+  EXPECT_EQ(left[0].model_name(), "indoor");
+  ASSERT_EQ(left[0].sources_size(), 2);
+  EXPECT_EQ(left[0].sources(0), "south");
+  EXPECT_EQ(left[0].sources(1), "east");
+
+  EXPECT_EQ(fleet.Join(hello)->record->acknowledged_sequence, 41u) << "it is the same process";
+  const std::vector<v1::Node> again = fleet.List("lab");
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_TRUE(again[0].connected());
+  EXPECT_EQ(again[0].sources_size(), 2);
+}
+
+TEST(FleetTest, AStreamThatWasSupersededDoesNotEndItsSuccessor) {
+  Fleet fleet;
+  v1::Hello hello = Hello("board-1", 1);
+  wire::AddSource(hello, "south", 2, {"south"});
+  const auto older = fleet.Join(hello);
+  ASSERT_TRUE(older.ok() && fleet.Join(hello).ok());
+  fleet.Leave("lab", "board-1", *older);
+  EXPECT_EQ(fleet.PresenceIn("lab").leaves, (std::set<std::string>{"south"}));
 }
 
 TEST(FleetTest, ListsTheNodesOfASite) {

@@ -26,9 +26,10 @@ class ReadinessTest : public fusion::FusionFixture {
       wire::AddSource(hello, leaf, 2, {leaf});
       const auto membership = state_.fleet.Join(hello);
       ASSERT_TRUE(membership.ok());
-      records_[leaf] = membership->record;
+      memberships_[leaf] = *membership;
     }
   }
+  void Leave(const std::string& leaf) { state_.fleet.Leave("hall", "node-" + leaf, memberships_.at(leaf)); }
   // Slots of these leaves, each fused at its deadline or when it is complete.
   void Fuse(const std::vector<std::string>& leaves, int slots) {
     for (int i = 0; i < slots; ++i) {
@@ -58,7 +59,7 @@ class ReadinessTest : public fusion::FusionFixture {
   std::string State() { return nlohmann::json::parse(Answer().body)["state"]; }
 
   const std::vector<std::string> kAll = {"north", "east", "south", "west"};
-  std::map<std::string, std::shared_ptr<NodeRecord>> records_;
+  std::map<std::string, Fleet::Membership> memberships_;
   estimate::Epoch epoch_ = kEpoch;
   std::int64_t steady_ns_ = 0;
   runtime::ManualClock clock_{0};
@@ -84,7 +85,7 @@ TEST_F(ReadinessTest, ASiteWithAllItsSourcesAndSlotsIsOk) {
 TEST_F(ReadinessTest, ASiteIsDegradedOnceANodeHasLeft) {
   Connect(kAll);
   Fuse(kAll, 3);
-  records_["west"]->connected_stream = 0;
+  Leave("west");
   EXPECT_EQ(PresenceOf("west"), "absent");
   EXPECT_EQ(State(), "degraded");
   EXPECT_EQ(Answer().status, 200);
@@ -94,7 +95,7 @@ TEST_F(ReadinessTest, ASiteIsDegradedOnceANodeHasLeft) {
 TEST_F(ReadinessTest, DoesNotSayOkOnceEveryNodeHasLeft) {
   Connect(kAll);
   Fuse(kAll, 3);
-  for (const auto& [leaf, record] : records_) record->connected_stream = 0;
+  for (const std::string& leaf : kAll) Leave(leaf);
   EXPECT_EQ(State(), "silent");
   EXPECT_EQ(Answer().body.find("\"ok\""), std::string::npos);
   EXPECT_EQ(Answer().status, 200) << "it takes streams: nodes may be sent here";

@@ -245,8 +245,7 @@ void ReportSession::TakeAnswer(v1::ReportResponse& response) {
 
 void ReportSession::Leave() {
   if (!admitted() || std::exchange(left_, true)) return;
-  std::uint64_t mine = membership_.stream;
-  membership_.record->connected_stream.compare_exchange_strong(mine, 0);
+  state_.fleet.Leave(site_->name(), node_, membership_);
   for (const Source& source : admitted_) site_->engine().Leave(source.handle);
 }
 
