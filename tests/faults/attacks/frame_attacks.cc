@@ -37,6 +37,12 @@ std::string CallHeaders(const std::string& path) {
          Literal("content-type", "application/grpc") + Literal("te", "trailers");
 }
 
+// A whole call with an empty message: gRPC counts a call when its message is complete.
+std::string WholeCall(std::uint32_t stream, const std::string& headers) {
+  return Frame(kHeaders, kEndHeaders, stream, headers) +
+         Frame(kData, kEndStream, stream, std::string(5, '\0'));
+}
+
 // Repeats `speak` on a connection that `connect` opens until it fails, and then on a new one.
 template <class Connect, class Speak>
 void OnConnections(const Target& target, const Connect& connect, const Speak& speak) {
@@ -91,11 +97,7 @@ void SendEndlessHeader(const Target& target, bool after_a_call) {
   OnConnections(target, [&](RawSocket& socket) {
     std::uint32_t stream = 1;
     if (after_a_call) {
-      // With an empty message: a call begins with it.
-      if (!socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
-                       Frame(kData, kEndStream, stream, std::string(5, '\0')))) {
-        return;
-      }
+      if (!socket.Send(WholeCall(stream, CallHeaders("/grpc.health.v1.Health/Check")))) return;
       stream += 2;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -163,10 +165,7 @@ void CallFromManyAddresses(const Target& target) {
             std::uint32_t stream = 1;
             for (bool open = true; open && !target.over;) {
               std::string bytes;
-              for (int call = 0; call < 100; ++call, stream += 2) {
-                bytes += Frame(kHeaders, kEndHeaders, stream, headers) +
-                         Frame(kData, kEndStream, stream, std::string(5, '\0'));
-              }
+              for (int call = 0; call < 100; ++call, stream += 2) bytes += WholeCall(stream, headers);
               open = socket.Send(bytes);
             }
           });
@@ -185,10 +184,7 @@ void CallNoPathBesideCalls(const Target& target) {
         std::uint32_t stream = 1;
         for (bool open = true; open && !target.over;) {
           std::string bytes;
-          for (int n = 0; n < 10; ++n, stream += 2) {
-            bytes += Frame(kHeaders, kEndHeaders, stream, call) +
-                     Frame(kData, kEndStream, stream, std::string(5, '\0'));
-          }
+          for (int n = 0; n < 10; ++n, stream += 2) bytes += WholeCall(stream, call);
           for (int n = 0; n < 40; ++n, stream += 2)
             bytes += Frame(kHeaders, kEndHeaders | kEndStream, stream, garbage);
           open = socket.Send(bytes);
@@ -208,14 +204,13 @@ void SendPings(const Target& target) {
   });
 }
 
-// Calls of which only the headers come: gRPC counts no call before its message is complete. The first call of
-// each connection is whole: a connection without a call may not send much.
+// Calls of which only the headers come, which gRPC does not count. The first call of each connection is
+// whole: a connection without a call may not send much.
 template <class AnySocket>
 void OpenHalfCalls(const Target& target, AnySocket& socket) {
   const std::string headers = CallHeaders("/tributary.v1.FederationService/Participate");
   std::uint32_t stream = 1;
-  bool open = socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
-                          Frame(kData, kEndStream, stream, std::string(5, '\0')));
+  bool open = socket.Send(WholeCall(stream, CallHeaders("/grpc.health.v1.Health/Check")));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (int i = 0; i < 1000 && open && !target.over; ++i) {
     open = socket.Send(Frame(kHeaders, kEndHeaders, stream += 2, headers));
