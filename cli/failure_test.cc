@@ -51,9 +51,9 @@ TEST(FailureTest, FindsAFolderThatCannotBeMadeBeforeTheWork) {
   const std::string read = OwnFolder() + "store";
   std::filesystem::create_directories(read + "/models");
   std::filesystem::create_directory(OwnFolder() + "empty");
-  std::filesystem::create_symlink(read, OwnFolder() + "link");
+  std::filesystem::create_symlink(read, OwnFolder() + "link-to-store");
   for (const char* inside :
-       {"store", "store/copy", "store/models/copy", "./link/copy", "none/../store/copy"}) {
+       {"store", "store/copy", "store/models/copy", "./link-to-store/copy", "none/../store/copy"}) {
     EXPECT_EQ(ExitCode(CheckOutputFolder(OwnFolder() + inside, read)), 64) << inside;
   }
   EXPECT_EQ(ExitCode(CheckOutputFolder(OwnFolder(), read)), 73) << "not empty";

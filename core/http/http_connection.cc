@@ -1,6 +1,7 @@
 #include "core/http/http_connection.h"
 
 #include <fmt/format.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -106,6 +107,13 @@ void HttpConnection::OnHandshake(Error error) {
   service_.counters.CountRefusal(error == beast::error::timeout ? HttpRefusal::kHandshakeTimeout
                                  : hung_up                      ? HttpRefusal::kHandshakeClosed
                                                                 : HttpRefusal::kHandshake);
+  if (error.category() != asio::error::get_ssl_category() ||
+      ERR_GET_REASON(static_cast<unsigned long>(error.value())) != SSL_R_HTTP_REQUEST) {
+    return;
+  }
+  EndToWait();
+  stream_.GoOnInPlain();
+  Reject(400, "this port speaks HTTPS: ask https://");
 }
 
 void HttpConnection::Reject(int status, std::string_view why) {

@@ -27,7 +27,12 @@ class HttpStream {
     }
   }
 
-  bool tls() const { return context_ != nullptr; }
+  bool tls() const { return tls_.has_value(); }
+  // To answer a peer that speaks no TLS. No operation may be pending.
+  void GoOnInPlain() {
+    plain_.emplace(std::move(tls_->next_layer()));
+    tls_.reset();
+  }
   // Below TLS: deadlines and the socket.
   boost::beast::tcp_stream& tcp() { return tls_ ? tls_->next_layer() : *plain_; }
   SSL* ssl() { return tls_->native_handle(); }

@@ -169,7 +169,9 @@ TEST_F(HttpsTest, KnowsCallersByCertificateOrTokenAndNobodyElse) {
   EXPECT_EQ(Ask("stranger", {.target = "/api/v1/runs"}).status, 403);
   EXPECT_EQ(AskAs(viewer_, "/api/v1/runs").status, 200);
   EXPECT_EQ(AskAs(viewer_ + "0", "/api/v1/runs").status, 401);
-  EXPECT_EQ(HttpAsk(aggregator_.http_port(), "/healthz").status, 0) << "no plain HTTP on this port";
+  const HttpAnswer plain = HttpAsk(aggregator_.http_port(), "/healthz");
+  EXPECT_EQ(plain.status, 400) << "no plain HTTP on this port";
+  EXPECT_THAT(plain.body, HasSubstr("ask https://"));
   EXPECT_THAT(AskAs(viewer_, "/metrics").body,
               HasSubstr("tributary_http_connections_refused_total{reason=\"handshake\"} 1"));
 }
