@@ -51,7 +51,8 @@ std::string HandshakeAdvice(std::string_view message) {
   for (const char* words : {"timed out before receiving SETTINGS", "Handshake read failed"}) {
     if (Says(message, words)) {
       return "connected, but no answer came: another service, an aggregator that is stopped, overloaded or "
-             "turns this host away for a while (its log then says so), or a network with a round trip of more "
+             "turns this host away for a while (its log then says so), or a network with a round trip of "
+             "more "
              "than half a second";
     }
   }
