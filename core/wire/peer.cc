@@ -52,8 +52,7 @@ std::string HandshakeAdvice(std::string_view message) {
     if (Says(message, words)) {
       return "connected, but no answer came: another service, an aggregator that is stopped, overloaded or "
              "turns this host away for a while (its log then says so), or a network with a round trip of "
-             "more "
-             "than half a second";
+             "more than half a second";
     }
   }
   if (Says(message, "keepalive watchdog timeout")) {
