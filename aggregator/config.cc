@@ -208,8 +208,8 @@ void ReadParent(const config::ConfigSection& section, const AggregatorConfig& co
                config::Required("host:port, [IPv6 address]:port or unix:path"));
   section.ReadName("node", parent.node,
                    "the name of this aggregator as a node there, and on its certificate if TLS is on");
-  config::CheckAddressKey(section, "aggregator", parent.aggregator, runtime::AddressUse::kDial,
-                          ReachOf(config));
+  config::SettleAddress(section, "aggregator", parent.aggregator, runtime::AddressUse::kDial,
+                        ReachOf(config));
   if (runtime::Reaches(parent.aggregator, config.listen)) {
     section.Fault("aggregator", fmt::format("\"{}\" is this aggregator itself, which listens on {}: name "
                                             "another one as its parent",
@@ -315,7 +315,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   root.Choose("log_level", config.log_level, {"debug", "info", "warn", "error"},
               config::Hot("least severe line that is logged"));
   config.tls = config::ReadTlsFiles(root.Section("tls"), true);
-  config::CheckAddressKey(root, "listen", config.listen, runtime::AddressUse::kListen, ReachOf(config));
+  config::SettleAddress(root, "listen", config.listen, runtime::AddressUse::kListen, ReachOf(config));
 
   config.access = ReadAccess(root, config.tls.has_value());
   ReadAccessFiles(root.Section("access"), config);

@@ -30,6 +30,13 @@ TEST(AggregatorConfigTest, TakesASiteWithDefaults) {
   EXPECT_FALSE(config->parent.has_value());
 }
 
+TEST(AggregatorConfigTest, ThePathOfAUnixSocketStartsAtItsOwnFolder) {
+  const auto config = ParseAggregatorConfig(
+      "listen = \"unix:hub.sock\"\n[[site]]\nname = \"a\"\nsources = [\"x\"]\n", "/etc/a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen, "unix:/etc/hub.sock");
+}
+
 TEST(AggregatorConfigTest, EachSiteHasItsOwnFileOfWhatItsSourcesLearn) {
   const std::string a = "[[site]]\nname = \"a\"\nsources = [\"x\"]\n",
                     b = "[[site]]\nname = \"b\"\nsources = [\"x\"]\n";

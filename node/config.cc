@@ -119,7 +119,7 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
   const config::AddressReach reach{
       insecure || config.tls.has_value(),
       "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
-  config::CheckAddressKey(uplink, "aggregator", config.aggregator, runtime::AddressUse::kDial, reach);
+  config::SettleAddress(uplink, "aggregator", config.aggregator, runtime::AddressUse::kDial, reach);
   uplink.Read("spool_frames", config.spool.frames, {1, 1 << 24},
               "frames kept while the aggregator is away; a full spool drops the oldest and counts it. The "
               "site refuses frames older than its max_age_s");
@@ -146,8 +146,8 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
     const config::ConfigSection federation = root.Section("federation");
     config.federation = learner::ReadFederation(federation, config.aggregator);
     if (federation.Has("aggregator")) {
-      config::CheckAddressKey(federation, "aggregator", config.federation->aggregator,
-                              runtime::AddressUse::kDial, reach);
+      config::SettleAddress(federation, "aggregator", config.federation->aggregator,
+                            runtime::AddressUse::kDial, reach);
     }
   }
   CheckUdpPorts(file, config.panels);

@@ -80,6 +80,14 @@ TEST(NodeConfigTest, ResolvesFilesAgainstItsOwnFolder) {
   EXPECT_EQ(config.tls->ca, "/etc/ca.pem");
 }
 
+TEST(NodeConfigTest, ThePathOfAUnixSocketStartsAtItsOwnFolder) {
+  const auto with = [](const std::string& address) {
+    return Parse(std::string(kMinimal) + "[uplink]\naggregator = \"" + address + "\"\n").aggregator;
+  };
+  EXPECT_EQ(with("unix:run/hub.sock"), "unix:/etc/tributary/run/hub.sock");
+  EXPECT_EQ(with("unix:/run/hub.sock"), "unix:/run/hub.sock");
+}
+
 TEST(NodeConfigTest, NamesEveryFaultAtOnce) {
   EXPECT_THAT(
       Faults(R"(site = "lab"

@@ -108,8 +108,8 @@ absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& 
                                                              const runtime::Clock& clock) {
   limits.Slow(ProcessorSlowness());
   auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), std::move(memory), clock));
-  door->unix_path_ = UnixPathOf(address);
   ASSIGN_OR_RETURN(door->listeners_, BindListeners(address));
+  door->file_ = SocketFile(address);
   door->port_ = PortOf(door->listeners_.front().get());
   if (door->port_ != 0) door->filter_ = AddressFilter(door->listeners_);
   return door;
@@ -133,7 +133,7 @@ void FrontDoor::Close() {
     eventfd_write(wake_.get(), 1);
     thread_.join();
   }
-  if (!listeners_.empty() && !unix_path_.empty()) unlink(unix_path_.c_str());
+  file_.Remove();
   listeners_.clear();
 }
 

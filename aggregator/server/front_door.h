@@ -13,6 +13,7 @@
 #include "aggregator/server/address_filter.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/held_back.h"
+#include "aggregator/server/listeners.h"
 #include "aggregator/server/memory_watch.h"
 #include "aggregator/server/suspect_queue.h"
 #include "aggregator/server/waiting_room.h"
@@ -99,7 +100,7 @@ class FrontDoor {
   const runtime::Clock& clock_;
   std::vector<runtime::Descriptor> listeners_;
   AddressFilter filter_;
-  std::string unix_path_;
+  SocketFile file_;
   int port_ = 0;
   runtime::Descriptor wake_;     // an eventfd
   runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@ namespace tributary::server {
 namespace {
 
 using runtime::Descriptor;
+using ::testing::HasSubstr;
 using testing::WaitFor;
 
 class FrontDoorTest : public ::testing::Test {
@@ -351,6 +353,35 @@ TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {
     }
   }
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "removed at the end";
+}
+
+TEST_F(FrontDoorTest, TakesNoUnixSocketFromAnotherProcessAndNoOtherFile) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder.Path("socket");
+  const auto listen = [&](const std::string& at) {
+    return FrontDoor::Listen("unix:" + at, {}, MemoryWatch(kMemory), clock_);
+  };
+  const auto first = listen(path);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ((*first)->port(), 0);
+  EXPECT_THAT(listen(path).status().ToString(), HasSubstr("another process listens there; stop it"));
+  EXPECT_EQ(access(path.c_str(), F_OK), 0) << "it is still the first one's";
+
+  const std::string other = folder.Write("text", "x");
+  EXPECT_THAT(listen(other).status().ToString(), HasSubstr("is no socket; remove it"));
+  EXPECT_EQ(access(other.c_str(), F_OK), 0);
+}
+
+TEST_F(FrontDoorTest, LeavesThePathOfItsUnixSocketToWhoHasTakenIt) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder.Path("socket");
+  auto first = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  const auto second = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
+  ASSERT_TRUE(second.ok()) << second.status();
+  first->reset();
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
 }
 
 }  // namespace

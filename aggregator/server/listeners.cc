@@ -103,20 +103,53 @@ absl::StatusOr<std::vector<runtime::Descriptor>> BindHost(const std::string& add
   return bound;
 }
 
+std::string UnixPathOf(const std::string& address) {
+  return address.starts_with(kUnix) ? address.substr(kUnix.size()) : "";
+}
+
+// Only a connect tells a live socket from one that a killed process left behind.
+bool IsLeftBehind(const sockaddr_un& name) {
+  const runtime::Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return fd.open() && connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0 &&
+         errno == ECONNREFUSED;
+}
+
 absl::StatusOr<runtime::Descriptor> BindUnix(const std::string& address, const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  // Left behind by a process that was killed. Anything but a socket stays, and binding fails.
   struct stat present {};
-  if (stat(path.c_str(), &present) == 0 && S_ISSOCK(present.st_mode)) unlink(path.c_str());
+  if (stat(path.c_str(), &present) == 0) {
+    if (!S_ISSOCK(present.st_mode)) {
+      return absl::UnavailableError(fmt::format(
+          "{}: cannot listen there: what has this path is no socket; remove it or name another path",
+          address));
+    }
+    if (!IsLeftBehind(name)) {
+      return absl::UnavailableError(fmt::format(
+          "{}: cannot listen there: another process listens there; stop it or name another path", address));
+    }
+    unlink(path.c_str());
+  }
   return Bind(address, reinterpret_cast<const sockaddr*>(&name), sizeof(name), false);
 }
 
 }  // namespace
 
-std::string UnixPathOf(const std::string& address) {
-  return address.starts_with(kUnix) ? address.substr(kUnix.size()) : "";
+SocketFile::SocketFile(const std::string& address) : path_(UnixPathOf(address)) {
+  struct stat present {};
+  if (path_.empty() || stat(path_.c_str(), &present) != 0) return;
+  device_ = present.st_dev;
+  number_ = present.st_ino;
+}
+
+void SocketFile::Remove() {
+  struct stat present {};
+  if (!path_.empty() && stat(path_.c_str(), &present) == 0 && present.st_dev == device_ &&
+      present.st_ino == number_) {
+    unlink(path_.c_str());
+  }
+  path_.clear();
 }
 
 int PortOf(int fd) {
@@ -124,7 +157,8 @@ int PortOf(int fd) {
   socklen_t bytes = sizeof(name);
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return 0;
   if (name.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
-  return ntohs(reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
+  if (name.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
+  return 0;
 }
 
 absl::StatusOr<std::vector<runtime::Descriptor>> BindListeners(const std::string& address) {

@@ -1,6 +1,8 @@
 // The sockets that an address stands for, bound and listening.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -13,8 +15,19 @@ namespace tributary::server {
 // or "unix:PATH". Not blocking. Unavailable: nothing could be bound; the message says why.
 absl::StatusOr<std::vector<runtime::Descriptor>> BindListeners(const std::string& address);
 
-// The path in "unix:PATH"; empty for other addresses.
-std::string UnixPathOf(const std::string& address);
+// The file of a unix socket that is bound; nothing for other addresses.
+class SocketFile {
+ public:
+  SocketFile() = default;
+  explicit SocketFile(const std::string& address);
+  // Unless another process has taken the path since.
+  void Remove();
+
+ private:
+  std::string path_;  // empty: none
+  dev_t device_ = 0;
+  ino_t number_ = 0;
+};
 
 // Where a socket is bound; 0: not to a port.
 int PortOf(int fd);

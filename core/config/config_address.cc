@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 namespace tributary::config {
 
-void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
-                     runtime::AddressUse use, const AddressReach& reach) {
+void SettleAddress(const ConfigSection& section, std::string_view key, std::string& address,
+                   runtime::AddressUse use, const AddressReach& reach) {
+  constexpr std::string_view kUnix = "unix:";
+  if (address.size() > kUnix.size() && address.starts_with(kUnix))
+    address = std::string(kUnix) + section.File(address.substr(kUnix.size()));
   if (absl::Status status = runtime::CheckAddress(address, use); !status.ok()) {
     section.Fault(key, std::string(status.message()));
   } else if (!reach.allowed && !runtime::IsLoopback(address)) {
@@ -25,13 +29,13 @@ std::string ReadHttpListen(const ConfigSection& http, std::string_view default_l
             tls == HttpTls::kNever ? "true: HTTP, which has no TLS, may leave the loopback"
                                    : "true: HTTP may leave the loopback without TLS");
   if (listen.empty()) return listen;
-  CheckAddressKey(http, "listen", listen, runtime::AddressUse::kListenHttp,
-                  {insecure || tls == HttpTls::kOn,
-                   tls == HttpTls::kNever
-                       ? "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for "
-                         "gRPC does not apply to HTTP)"
-                       : "set tls = true, or to expose it without TLS insecure = true in [http] (the "
-                         "insecure key for gRPC does not apply to HTTP)"});
+  SettleAddress(http, "listen", listen, runtime::AddressUse::kListenHttp,
+                {insecure || tls == HttpTls::kOn,
+                 tls == HttpTls::kNever
+                     ? "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for "
+                       "gRPC does not apply to HTTP)"
+                     : "set tls = true, or to expose it without TLS insecure = true in [http] (the "
+                       "insecure key for gRPC does not apply to HTTP)"});
   return listen;
 }
 

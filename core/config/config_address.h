@@ -1,6 +1,7 @@
 // Keys of a configuration that hold a network address.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/config/config.h"
@@ -14,9 +15,10 @@ struct AddressReach {
   std::string_view remedy;
 };
 
-// Records a fault of a key whose address is not one, or leaves this machine without leave.
-void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
-                     runtime::AddressUse use, const AddressReach& reach);
+// Lets the path of a unix socket start at the configuration's folder. Records a fault of a key whose address
+// is not one, or leaves this machine without leave.
+void SettleAddress(const ConfigSection& section, std::string_view key, std::string& address,
+                   runtime::AddressUse use, const AddressReach& reach);
 
 // [http] listen and insecure. Without TLS of its own HTTP needs `insecure` beyond the loopback, whatever the
 // gRPC side has. Gives `listen`; empty: no HTTP.
