@@ -107,8 +107,8 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
   }
   if (config.federation && !config.federation->store.empty()) {
     const absl::Status status = store::Store::Check(config.federation->store);
-    // A damaged store is no fault of the configuration.
-    if (absl::IsDataLoss(status)) {
+    // A store that is damaged, or cannot be read now, is no fault of the configuration.
+    if (absl::IsDataLoss(status) || absl::IsUnavailable(status)) {
       damage = status;
     } else if (!status.ok()) {
       file.Fault("federation.store", std::string(status.message()));

@@ -37,6 +37,22 @@ absl::StatusOr<std::set<std::string>> NamedFiles(const std::string& folder, Data
   return known;
 }
 
+absl::StatusOr<Database> OpenDatabase(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, kDatabase);
+  absl::StatusOr<Database> database = Database::Open(path);
+  const auto lacks_space = [&] {
+    return (absl::IsUnavailable(database.status()) || absl::IsResourceExhausted(database.status())) &&
+           !HasSpace(folder);
+  };
+  if (!lacks_space()) return database;
+  GiveUpReserve(folder);
+  database = Database::Open(path);
+  if (!lacks_space()) return database;
+  KeepReserve(folder);
+  return absl::UnavailableError(fmt::format("{}: {}: no space is left on this disk; free some", path,
+                                            std::string(database.status().message())));
+}
+
 }  // namespace
 
 Store::Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook)
@@ -47,7 +63,7 @@ Store::Store(std::string folder, Descriptor lock, Database database, StoreStepHo
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
   ASSIGN_OR_RETURN(Descriptor lock, TakeStoreFolder(folder));
-  ASSIGN_OR_RETURN(Database database, Database::Open(fmt::format("{}/{}", folder, kDatabase)));
+  ASSIGN_OR_RETURN(Database database, OpenDatabase(folder));
   ASSIGN_OR_RETURN(const bool has_tables, HasTables(database));
   if (!has_tables) {
     RETURN_IF_ERROR(CheckNewStore(folder));
@@ -63,7 +79,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
 
 absl::Status Store::Check(const std::string& folder) {
   RETURN_IF_ERROR(CheckStoreFolder(folder));
-  if (!HasDatabase(folder)) return absl::OkStatus();
+  if (!HasDatabase(folder) || !HasSpace(folder)) return absl::OkStatus();
   ASSIGN_OR_RETURN(Database database, Database::OpenToCheck(fmt::format("{}/{}", folder, kDatabase)));
   ASSIGN_OR_RETURN(const bool has_tables, HasTables(database));
   if (InUse(folder)) return absl::OkStatus();

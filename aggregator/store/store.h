@@ -41,7 +41,8 @@ class Store {
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
   // What Open would say, without a change to the folder. It reads no files of a store that is in use: they
-  // come and go with every round, and its aggregator has checked them.
+  // come and go with every round, and its aggregator has checked them. On a full disk it does not read the
+  // database: that takes space, which Open has in reserve.
   static absl::Status Check(const std::string& folder);
 
   // In the order of their start.

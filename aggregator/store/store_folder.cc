@@ -47,11 +47,10 @@ absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
         fmt::format("{}: the store is in use by another aggregator (process {}); nothing was changed", folder,
                     size > 0 ? holder : "unknown"));
   }
-  // Only for the message above.
+  // Only for the message above: a store opens on a full disk, too.
   const std::string pid = std::to_string(getpid());
-  if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
-    return absl::ErrnoToStatus(errno, path + ": cannot write");
-  }
+  [[maybe_unused]] const bool told =
+      ftruncate(lock.get(), 0) == 0 && pwrite(lock.get(), pid.data(), pid.size(), 0) > 0;
   return lock;
 }
 
@@ -61,6 +60,13 @@ bool HasDatabase(const std::string& folder) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(fmt::format("{}/{}", folder, kDatabase), error);
   return !error && bytes > 0;
+}
+
+bool HasSpace(const std::string& folder) {
+  constexpr std::uintmax_t kLeast = std::uintmax_t{64} << 10;
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  return error || space.available >= kLeast;
 }
 
 bool InUse(const std::string& folder) {

@@ -19,6 +19,10 @@ inline constexpr std::string_view kReserve = "reserve";          // a file: Keep
 // Whether it has a database that is not an empty file.
 bool HasDatabase(const std::string& folder);
 
+// Whether its disk has the space that opening a closed database takes: SQLite makes its log and an index of
+// it.
+bool HasSpace(const std::string& folder);
+
 // Whether a process holds the store now.
 bool InUse(const std::string& folder);
 
@@ -36,8 +40,9 @@ absl::Status CheckStoreFolder(const std::string& folder);
 // CheckStoreFolder; FailedPrecondition if another process holds it (naming that process); else that of errno.
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder);
 
-// A deletion is a transaction, so it needs space before it frees any. KeepReserve occupies 1 MiB of the disk
-// for that, or less if no more fits; it does nothing if that is there. GiveUpReserve frees it.
+// A deletion is a transaction, so it needs space before it frees any, and so does opening the store.
+// KeepReserve occupies 1 MiB of the disk for that, or less if no more fits; it does nothing if that is there.
+// GiveUpReserve frees it.
 void KeepReserve(const std::string& folder);
 void GiveUpReserve(const std::string& folder);
 

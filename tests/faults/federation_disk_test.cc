@@ -77,5 +77,19 @@ TEST_F(FullDiskTest, ACommitThatDoesNotFitStopsTheRunUntilARestart) {
   ExpectTheQuietEnd();
 }
 
+// A database that was closed takes space to be opened: its log and an index of it.
+TEST(FullDiskStartTest, AStoreThatWasClosedOpensWithTheSpaceThatItReserved) {
+  SmallRun run(kDiskBytes);
+  if (!run.disk().ready()) GTEST_SKIP() << "no file system of its own: " << run.disk().log();
+  ASSERT_TRUE(WaitFor([&] { return run.CommittedRounds() >= 1; }));
+  run.aggregator().process().Signal(SIGTERM);
+  ASSERT_EQ(run.aggregator().process().Wait(std::chrono::seconds(20)), 0) << run.aggregator().process().Log();
+  run.disk().Fill();
+  run.StartAggregator();
+  ASSERT_TRUE(WaitFor([&] { return run.Show().value("name", "") == "r"; }))
+      << run.aggregator().process().Log();
+  EXPECT_EQ(MetricValue(run.aggregator().Metrics(), "tributary_store_healthy"), 1);
+}
+
 }  // namespace
 }  // namespace tributary::testing
