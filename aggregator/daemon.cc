@@ -288,8 +288,10 @@ void Daemon::Stop() {
   if (server_->serving()) server_->Shutdown();
   calibrations_.Stop();
   for (const auto& parent : parents_) {
+    const link::UplinkEnd end = parent->end();
     if (const std::uint64_t lost = parent->Stop(kParentDrain); lost > 0) {
-      runtime::LogError("lost {}: the parent did not acknowledge them", Counted(lost, "fused slot"));
+      runtime::LogError("lost {}: {}", Counted(lost, "fused slot"),
+                        link::WhyLeft(end, config_.parent->aggregator, 1e-3 * kParentDrain.count()));
     }
   }
   if (http_ != nullptr) http_->Stop();

@@ -14,6 +14,7 @@
 #include "core/config/live_tls.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/link/uplink.h"
+#include "core/link/uplink_log.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
@@ -59,6 +60,8 @@ class ParentLink final : public publish::SlotSink {
       uplink_->Offer(frame_);
     }
   }
+
+  link::UplinkEnd end() const { return link::UplinkEnd(*uplink_); }
 
   // Waits at most this long until the parent has acknowledged what is held; drops and counts the rest.
   // Returns how many slots were dropped.

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "core/http/foreign_host.h"
 #include "core/http/http_server.h"
+#include "core/link/uplink_log.h"
 #include "core/runtime/clock_discipline.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
@@ -28,21 +28,6 @@ namespace {
 
 // What a node's other threads take after their start: connections, HTTP, log.
 constexpr std::uint64_t kReservedBytes = 24 << 20;
-
-// Why frames are left when the node stops. `state` and `error` are the uplink's before it was told to stop.
-std::string LeftFramesText(std::uint64_t frames, link::UplinkState state, const absl::Status& error,
-                           const NodeConfig& config) {
-  const std::string dropped = runtime::Counted(frames, "frame") + " dropped: ";
-  if (state == link::UplinkState::kRefused) {
-    return fmt::format("{}{} refuses this node: {}", dropped, config.aggregator,
-                       std::string(error.message()));
-  }
-  if (state == link::UplinkState::kConnecting) {
-    return fmt::format("{}no connection to {} within {} s{}", dropped, config.aggregator, config.drain_s,
-                       error.ok() ? "" : absl::StrCat(": ", error.message()));
-  }
-  return fmt::format("{}not acknowledged within {} s", dropped, config.drain_s);
-}
 
 }  // namespace
 
@@ -299,11 +284,13 @@ void Daemon::Stop() {
   if (fusion_ != nullptr) fusion_->Stop();
   if (learner_ != nullptr) learner_->Stop();
   if (uplink_ == nullptr) return;
-  const link::UplinkState state = uplink_->state();
-  const absl::Status error = uplink_->refusal();
+  const link::UplinkEnd end(*uplink_);
   const std::uint64_t left =
       uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * config_.drain_s)));
-  if (left > 0) runtime::LogError("{}", LeftFramesText(left, state, error, config_));
+  if (left > 0) {
+    runtime::LogError("{} dropped: {}", runtime::Counted(left, "frame"),
+                      link::WhyLeft(end, config_.aggregator, config_.drain_s));
+  }
 }
 
 }  // namespace tributary::node

@@ -180,6 +180,8 @@ void DiskBacklog::Store(std::int64_t now_ns) {
     }
     if (absl::Status status = journal_->Append(records); !status.ok()) return Failed(status, now_ns);
     own_.healthy = true;
+    if (std::exchange(said_failure_, false))
+      runtime::LogInfo("spool: {} takes frames again", options_.folder);
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(batch));
   }
 }
@@ -268,6 +270,7 @@ void DiskBacklog::Failed(const absl::Status& status, std::int64_t now_ns) {
   }
   if (now_ns < log_ns_) return;
   log_ns_ = now_ns + kLogIntervalNs;
+  said_failure_ = true;
   runtime::LogError("spool: {}; frames stay in memory, where a full spool drops the oldest",
                     std::string(status.message()));
 }
@@ -293,11 +296,14 @@ void DiskBacklog::Publish() {
     counters.stored_frames += journal.stored_records - InSpool();
     counters.stored_tuples += journal.stored_units - std::min(journal.stored_units, back_tuples);
   }
-  const std::uint64_t lost = counters.over_budget_frames + counters.expired_frames + counters.damaged_frames;
+  {
+    const runtime::MutexLock lock(mutex_);
+    counters_ = counters;
+  }
+  // After that: who reads the spool's count first finds all of these here.
+  const std::uint64_t lost = DroppedByDisk(counters);
   spool_.CountDropped(lost - std::exchange(told_frames_, lost),
                       lost_tuples - std::exchange(told_tuples_, lost_tuples));
-  const runtime::MutexLock lock(mutex_);
-  counters_ = counters;
 }
 
 DiskBacklogCounters DiskBacklog::counters() const {

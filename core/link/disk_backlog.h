@@ -39,6 +39,10 @@ struct DiskBacklogCounters {
   bool healthy = false;      // the folder is open, and the last operation worked
 };
 
+constexpr std::uint64_t DroppedByDisk(const DiskBacklogCounters& counters) {
+  return counters.over_budget_frames + counters.expired_frames + counters.damaged_frames;
+}
+
 // Memory comes first: frames go to the disk once nothing has been acknowledged for kAwayNs, or the spool is
 // three quarters full. Until then a killed process loses them. On the disk they survive a killed process at
 // once, and a power cut after kSyncNs. If the disk fails, frames stay in memory, where the spool drops the
@@ -120,6 +124,7 @@ class DiskBacklog {
   std::uint64_t told_tuples_ = 0;
   std::uint64_t expired_tuples_ = 0;
   std::uint64_t said_expired_ = 0;  // frames, in the log
+  bool said_failure_ = false;       // and not yet that the folder takes frames again
   double allowance_ = 0;            // frames that may be sent again now
   bool connected_ = false;
   std::uint64_t acknowledged_ = 0;

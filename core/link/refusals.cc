@@ -6,7 +6,7 @@ namespace tributary::link {
 
 bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
                      std::int64_t now_steady_ns) {
-  constexpr std::int64_t kRefusalLogIntervalNs = 1'000'000'000;
+  constexpr std::int64_t kRefusalLogIntervalNs = 10'000'000'000;
   const bool whole = refusal.subjects_size() == 0;
   const std::uint64_t held_tuples = frame ? frame->tuples : 0;
   const std::uint64_t listed = static_cast<std::uint64_t>(refusal.subjects_size());

@@ -27,7 +27,7 @@ struct RefusalCounters {
 class Refusals {
  public:
   // `frame` is what the spool still holds of it. Returns true if the caller should log the refusal: at most
-  // one a second for each reason.
+  // one in ten seconds for each reason.
   bool Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
              std::int64_t now_steady_ns);
 

@@ -36,9 +36,8 @@ gpr_timespec MillisecondsFromNow(std::int64_t ms) {
 }
 
 std::string CauseOfDrops(const UplinkOptions& options) {
-  if (options.disk) return "the spool is full, or what its folder has is too old";
   return absl::StrCat("the spool of ", options.spool.frames, " frames and ", options.spool.bytes,
-                      " bytes is full");
+                      " bytes is full", options.disk ? ", and spool_dir takes no more of it" : "");
 }
 
 class ReportUplink final : public Uplink {
@@ -76,12 +75,16 @@ class ReportUplink final : public Uplink {
       const runtime::MutexLock lock(mutex_);
       if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
     }
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return spool_.DropAll();
+    thread_.join();
     std::uint64_t left = 0;
     if (disk_thread_.joinable()) {
       disk_thread_ = {};  // stops and joins
       left = disk_->Flush();
     }
+    UplinkCounters said = counters();
+    said.spool.dropped_frames -= left;  // the caller says those that are left
+    log_.RestOfLosses(said);
     return left + spool_.DropAll();
   }
 
@@ -164,7 +167,7 @@ class ReportUplink final : public Uplink {
   }
 
   void Tick(std::int64_t now_ns) {
-    log_.Dropped(spool_.dropped_frames(), now_ns);
+    log_.Losses(counters(), now_ns);
     const std::optional<std::int64_t> stop_ns = stop_deadline();
     const bool drained =
         stop_ns && (spool_.held_frames() == 0 || now_ns >= *stop_ns || state() == UplinkState::kRefused);
@@ -269,7 +272,7 @@ class ReportUplink final : public Uplink {
     phase_ = Phase::kReporting;
     reporting_since_ns_ = now_ns;
     ++connections_;
-    log_.Reporting(spool_.waiting_frames());
+    log_.Reporting(spool_.waiting_frames(), counters());
     SetState(UplinkState::kReporting, absl::OkStatus());
     write_side_.Open(current_);
     write_side_.SendIfIdle(true);
@@ -331,7 +334,7 @@ class ReportUplink final : public Uplink {
     if (refused) {
       log_.Refused(error, now_ns);
     } else {
-      log_.Lost(error, answered, spool_.held_frames(), now_ns);
+      log_.Lost(error, answered, counters(), now_ns);
     }
     SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
   }
