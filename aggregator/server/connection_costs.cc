@@ -121,7 +121,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   if (addresses.empty()) return costly;
   for (const std::string& address : addresses) {
     silent_costs_.erase(address);
-    quarantine_.KeepOut(address, second);
+    quarantine_.KeepOut(address, ConnectionFault::kStall, second);
   }
   for (auto& [peer, each] : connections_) {
     if (each.silent && addresses.contains(AddressOf(peer))) take(peer, Cut(&each, ConnectionFault::kStall));

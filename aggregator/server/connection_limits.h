@@ -1,59 +1,14 @@
-// What a peer's connections may take, and why one is refused or cut.
+// What a peer's connections may take.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
+#include "aggregator/server/connection_fault.h"
 #include "aggregator/server/quarantine.h"
 
 namespace tributary::server {
-
-// Why a connection was refused or cut.
-enum class ConnectionFault : std::uint8_t {
-  kTooMany,           // in all
-  kTooManyOfAddress,  // from its address
-  kTooManySilent,     // that have not made a call yet, in all
-  kTooManySilentOfAddress,
-  kNoDescriptor,  // the process has no file descriptor left
-  kTooManyCalls,  // the connection has more calls than it may have streams, or there are too many in all
-  kTooManyCallsOfPeer,  // its peer has more calls than its share of all
-  kCallRate,            // its calls follow each other too fast
-  kResets,              // the connection resets its streams as fast as it opens them
-  kQuarantined,         // its address had a connection cut a moment ago
-  kNoCall,              // it sent more than any call begins with, and no call came of it
-  kMemory,              // the process has nearly used up its memory
-  kStall,               // what it sends keeps gRPC busy, and nothing comes of it
-  kNoFirstWords,        // it has not begun to speak in time
-  kMalformed,           // its peer sends requests that no node makes
-  kGaveUp,              // it had to wait, for what its address has cost, and its peer has hung up
-  kLongHeader,          // a header is longer than any that is admitted
-};
-inline constexpr std::size_t kConnectionFaults = 17;
-
-// "too_many", "too_many_of_address" …: the label of a metric.
-constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
-  constexpr std::array<std::string_view, kConnectionFaults> kNames = {"too_many",
-                                                                      "too_many_of_address",
-                                                                      "too_many_silent",
-                                                                      "too_many_silent_of_address",
-                                                                      "no_descriptor",
-                                                                      "too_many_calls",
-                                                                      "too_many_calls_of_peer",
-                                                                      "call_rate",
-                                                                      "resets",
-                                                                      "quarantined",
-                                                                      "no_call",
-                                                                      "memory",
-                                                                      "stall",
-                                                                      "no_first_words",
-                                                                      "malformed",
-                                                                      "gave_up",
-                                                                      "long_header"};
-  return kNames[static_cast<std::size_t>(fault)];
-}
 
 struct ConnectionLimits {
   std::size_t connections = 1024;

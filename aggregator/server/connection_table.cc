@@ -45,7 +45,8 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   ++refused_[static_cast<std::size_t>(fault)];
   const std::string whose = AddressOf(oldest->first);
   const std::size_t most = Suspects(whose, second) ? limits_.suspect_cuts() : limits_.silent_cuts;
-  if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second)) quarantine_.KeepOut(whose, second);
+  if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second))
+    quarantine_.KeepOut(whose, fault, second);
   const Socket cut = oldest->second.socket;
   Forget(oldest);
   return cut;
@@ -125,7 +126,7 @@ ConnectionTable::Connection* ConnectionTable::MostCalls() {
 
 std::optional<Socket> ConnectionTable::Cut(Connection* connection, ConnectionFault fault) {
   if (connection == nullptr || connection->cut) return std::nullopt;
-  connection->cut = true;
+  connection->cut = fault;
   lasting_calls_ -= connection->calls;
   ++refused_[static_cast<std::size_t>(fault)];
   return connection->socket;
@@ -279,7 +280,10 @@ std::optional<Socket> ConnectionTable::NoteReset(const std::string& peer, bool r
 
 void ConnectionTable::KeepOut(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
-  quarantine_.KeepOut(AddressOf(peer), second);
+  const auto found = connections_.find(peer);
+  const bool known = found != connections_.end() && found->second.cut.has_value();
+  // TakeTalkers has forgotten those whom it cut.
+  quarantine_.KeepOut(AddressOf(peer), known ? *found->second.cut : ConnectionFault::kNoCall, second);
 }
 
 bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second) const {

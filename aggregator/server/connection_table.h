@@ -118,13 +118,18 @@ class ConnectionTable {
   std::vector<Socket> NoteRefusedCall(const std::string& name, std::int64_t second) {
     return CutOfName(name, &Peer::refused, limits_.refused_calls, second, true);
   }
-  // Refuses new connections from the peer's address for a while.
+  // Refuses new connections from the peer's address for a while, for what the peer was cut for.
   void KeepOut(const std::string& peer, std::int64_t second);
   bool IsQuarantined(const std::string& peer, std::int64_t second) const;
   // The addresses that the kernel is to turn away.
   std::vector<std::string> Filtered(std::int64_t second) const {
     const runtime::MutexLock lock(mutex_);
     return quarantine_.Filtered(second);
+  }
+  // Why and for how long an address (wire::AddressOf) stays out; nothing: it does not.
+  std::optional<Quarantine::Stay> StayOf(const std::string& address, std::int64_t second) const {
+    const runtime::MutexLock lock(mutex_);
+    return quarantine_.StayOf(address, second);
   }
   // Its address has flooded a short while ago, or has spent a good part of what those may that make no call.
   bool IsSuspect(const std::string& peer, std::int64_t second) const;
@@ -196,7 +201,7 @@ class ConnectionTable {
     Socket socket;
     std::uint64_t number = 0;  // ascends in the order of arrival
     bool silent = true;
-    bool cut = false;
+    std::optional<ConnectionFault> cut = {};
     std::chrono::nanoseconds talked{0};  // TakeTalkers' patience that it has used up
     std::size_t calls = 0;
     std::size_t reports = 0;             // of these

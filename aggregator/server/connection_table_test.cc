@@ -77,6 +77,18 @@ TEST_F(ConnectionTableTest, GivesThePlacesOfClosedConnectionsBack) {
   EXPECT_EQ(table_.figures().connections, 4u);
 }
 
+TEST_F(ConnectionTableTest, SaysWhyAnAddressStaysOutAndForHowLong) {
+  AddSpeaking("192.0.2.1:1");
+  EXPECT_FALSE(table_.StayOf("192.0.2.1", 0).has_value());
+  while (!Begin("192.0.2.1:1")) continue;
+  table_.KeepOut("192.0.2.1:1", 0);
+  const auto stay = table_.StayOf("192.0.2.1", 0);
+  ASSERT_TRUE(stay.has_value());
+  EXPECT_EQ(stay->fault, ConnectionFault::kTooManyCalls);
+  EXPECT_EQ(stay->length_s, Quarantine::Limits().first_s);
+  EXPECT_FALSE(table_.StayOf("192.0.2.1", stay->until).has_value());
+}
+
 TEST_F(ConnectionTableTest, UnixSocketsAreNotSilentBecauseTheirCallsCannotBeToldApart) {
   for (int i = 1; i <= 5; ++i) EXPECT_EQ(Add("unix:" + std::to_string(i)), -1);
   EXPECT_EQ(table_.figures().silent, 0u);

@@ -171,7 +171,7 @@ void FrontDoor::LetIn() {
   if (now_ns - let_in_ns_ >= kPauseMs * 1'000'000LL) {
     let_in_ns_ = now_ns;
     let_in_ = 0;
-    connections_.Count(ConnectionFault::kGaveUp, suspects_.ForgetGone());
+    SayGaveUp(suspects_.ForgetGone(), now_ns);
   }
   while (let_in_ < kLetIn) {
     runtime::Descriptor connection(room_.Next());
@@ -281,9 +281,12 @@ void FrontDoor::TurnAway() {
   if (filtered == filter_.addresses()) return;
   for (const std::string& each : filtered) {
     if (std::ranges::count(filter_.addresses(), each) > 0) continue;
-    if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-      runtime::LogWarning("{} floods this port: new connections from there get no answer for 10 to 60 s{}",
-                          each, *more);
+    const std::optional<Quarantine::Stay> stay = connections_.StayOf(each, Second());
+    if (!stay) continue;
+    if (const auto more = flood_lines_.limit.Admit(clock_.SteadyNs())) {
+      runtime::LogWarning("{} floods this port ({}: {}): new connections from there get no answer for {} s{}",
+                          each, ConnectionFaultName(stay->fault), ConnectionFaultText(stay->fault),
+                          stay->length_s, *more);
     }
   }
   filter_.Set(std::move(filtered));
@@ -348,7 +351,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
     room_.Enter(std::move(connection), socket.inode, clock_.SteadyNs());
   }
   if (!cut) return;
-  if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+  if (const auto more = cut_lines_.limit.Admit(clock_.SteadyNs())) {
     runtime::LogWarning("connection from {} cut: it has made no call, as too many others{}",
                         PeerOfSocket(cut->fd), *more);
   }
@@ -364,14 +367,36 @@ bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {
   }
   CutFloods(now_ns);  // with what those have cost that are forgotten now
   connections_.Sweep(IsOpen);
+  SayLeftOut(now_ns);
   return true;
 }
 
 void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
   connections_.Count(fault);
-  const auto more = lines_.Admit(clock_.SteadyNs());
+  const auto more = LinesOf(fault).Admit(clock_.SteadyNs());
   if (!more) return;
-  runtime::LogWarning("connection from {} refused: {}{}", peer, ConnectionFaultName(fault), *more);
+  runtime::LogWarning("connection from {} refused ({}): {}{}", peer, ConnectionFaultName(fault),
+                      ConnectionFaultText(fault), *more);
+}
+
+void FrontDoor::SayGaveUp(std::size_t gone, std::int64_t now_ns) {
+  if (gone == 0) return;
+  connections_.Count(ConnectionFault::kGaveUp, gone);
+  if (const auto more = LinesOf(ConnectionFault::kGaveUp).Admit(now_ns)) {
+    runtime::LogWarning("{} gave up ({}): {}{}", runtime::Counted(gone, "connection"),
+                        ConnectionFaultName(ConnectionFault::kGaveUp),
+                        ConnectionFaultText(ConnectionFault::kGaveUp), *more);
+  }
+}
+
+void FrontDoor::SayLeftOut(std::int64_t now_ns) {
+  for (std::size_t i = 0; i < kConnectionFaults; ++i) {
+    const auto fault = static_cast<ConnectionFault>(i);
+    const std::uint64_t more = LinesOf(fault).TakeLeftOut(now_ns);
+    if (more == 0) continue;
+    runtime::LogWarning("{} more refused ({}): {}", runtime::Counted(more, "connection"),
+                        ConnectionFaultName(fault), ConnectionFaultText(fault));
+  }
 }
 
 void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {

@@ -1,7 +1,9 @@
 // The listening socket of the gRPC port. Bounds connections before they cost a handshake.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -94,6 +96,12 @@ class FrontDoor {
   // Has the kernel do it for the addresses that stay out, and counts what it did.
   void TurnAway();
   void SayRefused(ConnectionFault fault, const std::string& peer);
+  void SayGaveUp(std::size_t gone, std::int64_t now_ns);
+  // Lines that a limit has suppressed, and after which none came.
+  void SayLeftOut(std::int64_t now_ns);
+  runtime::LogLimit& LinesOf(ConnectionFault fault) {
+    return refused_lines_[static_cast<std::size_t>(fault)].limit;
+  }
 
   ConnectionTable connections_;
   MemoryWatch memory_;
@@ -123,7 +131,11 @@ class FrontDoor {
   // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
   runtime::ForeignThreads executor_{"default-executo", runtime::ThreadRank::kBackground};
   int turned_away_ = 0;  // in one go, because their address is quarantined
-  runtime::LogLimit lines_{10, 10'000'000'000};
+  struct Lines {
+    runtime::LogLimit limit{10, 10'000'000'000};
+  };
+  Lines flood_lines_, cut_lines_;
+  std::array<Lines, kConnectionFaults> refused_lines_;  // a flood for one reason hides no other
   runtime::LogLimit memory_lines_{10, 10'000'000'000};
   HandOver hand_over_;
   Used used_;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "aggregator/server/first_words.h"
+#include "core/runtime/captured_log.h"
 #include "core/runtime/mutex.h"
 #include "tests/support/process.h"
 
@@ -247,6 +248,19 @@ TEST_F(FrontDoorTest, CutsWhoSendsMostAndTakesNobodyWhileMemoryHasNearlyRunOut) 
   EXPECT_GE(cut, 1u);
   EXPECT_TRUE(WaitFor([&] { return !Answers(); })) << "and stays out";
   EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kQuarantined) > 0; }));
+}
+
+TEST_F(FrontDoorTest, TheLogSaysWhoStaysOutAndWhy) {
+  const runtime::CapturedLog log;
+  Open({});
+  ASSERT_TRUE(Answers());
+  door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
+  ASSERT_TRUE(WaitFor([&] { return !Answers(); }));
+  door_.reset();
+  EXPECT_THAT(log.text(),
+              HasSubstr("127.0.0.1 floods this port (no_call: it sends more than any call begins "
+                        "with, and no call comes of it): new connections from there get no answer "
+                        "for 10 s"));
 }
 
 TEST_F(FrontDoorTest, WhoStaysOutGetsNoAnswerAndIsCounted) {

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "aggregator/server/connection_fault.h"
 
 namespace tributary::server {
 
@@ -25,14 +28,15 @@ class Quarantine {
 
   explicit Quarantine(const Limits& limits) : limits_(limits) {}
 
-  void KeepOut(const std::string& address, std::int64_t second) {
+  // `fault`: why.
+  void KeepOut(const std::string& address, ConnectionFault fault, std::int64_t second) {
     if (addresses_.size() >= limits_.addresses) {
       std::erase_if(addresses_, [second](const auto& each) { return each.second.until <= second; });
     }
     const auto found = addresses_.find(address);
     if (found == addresses_.end()) {
       if (addresses_.size() < limits_.addresses)
-        addresses_[address] = {second + limits_.first_s, limits_.first_s};
+        addresses_[address] = {second + limits_.first_s, limits_.first_s, fault};
       return;
     }
     Stay& stay = found->second;
@@ -40,14 +44,25 @@ class Quarantine {
     if (second >= stay.until) {
       const bool again = second < stay.until + stay.length_s;
       stay.length_s = again ? std::min(2 * stay.length_s, limits_.longest_s) : limits_.first_s;
+      stay.fault = fault;
     }
     stay.until = second + stay.length_s;
   }
 
-  bool Holds(const std::string& address, std::int64_t second) const {
-    if (addresses_.empty()) return false;
+  struct Stay {
+    std::int64_t until = 0;
+    std::int64_t length_s = 0;
+    ConnectionFault fault = ConnectionFault::kQuarantined;  // the first one
+  };
+  // Nothing: it does not stay out.
+  std::optional<Stay> StayOf(const std::string& address, std::int64_t second) const {
     const auto found = addresses_.find(address);
-    return found != addresses_.end() && second < found->second.until;
+    if (found == addresses_.end() || second >= found->second.until) return std::nullopt;
+    return found->second;
+  }
+
+  bool Holds(const std::string& address, std::int64_t second) const {
+    return !addresses_.empty() && StayOf(address, second).has_value();
   }
 
   // Who is to be turned away by the kernel.
@@ -68,11 +83,6 @@ class Quarantine {
   }
 
  private:
-  struct Stay {
-    std::int64_t until = 0;
-    std::int64_t length_s = 0;
-  };
-
   const Limits limits_;
   std::unordered_map<std::string, Stay> addresses_;
 };

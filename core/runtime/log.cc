@@ -115,7 +115,7 @@ std::optional<std::string> LogLimit::Admit(std::int64_t now_ns) {
     since_ns_ += regained * interval_ns_;
   }
   if (written_ >= burst_) {
-    ++held_back_;
+    if (held_back_++ == 0) held_back_since_ns_ = now_ns;
     return std::nullopt;
   }
   ++written_;
@@ -123,6 +123,12 @@ std::optional<std::string> LogLimit::Admit(std::int64_t now_ns) {
   return held_back == 0 ? ""
                         : fmt::format("; {} like this one {} left out", Counted(held_back, "line"),
                                       held_back == 1 ? "was" : "were");
+}
+
+std::uint64_t LogLimit::TakeLeftOut(std::int64_t now_ns) {
+  const MutexLock lock(mutex_);
+  if (held_back_ == 0 || now_ns - held_back_since_ns_ < interval_ns_) return 0;
+  return std::exchange(held_back_, 0);
 }
 
 }  // namespace tributary::runtime

@@ -61,6 +61,10 @@ class LogLimit {
   // lines were suppressed ("; 14 lines like this one were left out").
   std::optional<std::string> Admit(std::int64_t now_ns);
 
+  // How many lines were suppressed, once the first of them is older than the interval; they count as told.
+  // For who wants to tell of them without another line.
+  std::uint64_t TakeLeftOut(std::int64_t now_ns);
+
  private:
   const int burst_;
   const std::int64_t interval_ns_;
@@ -68,6 +72,7 @@ class LogLimit {
   int written_ GUARDED_BY(mutex_) = 0;  // of the burst
   std::int64_t since_ns_ GUARDED_BY(mutex_) = 0;
   std::uint64_t held_back_ GUARDED_BY(mutex_) = 0;
+  std::int64_t held_back_since_ns_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tributary::runtime

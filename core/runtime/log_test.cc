@@ -32,6 +32,17 @@ TEST(LogLimitTest, CountsASingleLineAsOne) {
 }
 
 // A peer connects and leaves a thousand times a second.
+TEST(LogLimitTest, TellsOfWhatItLeftOutThoughNoLineFollows) {
+  LogLimit limit(1, 10);
+  EXPECT_TRUE(limit.Admit(100).has_value());
+  EXPECT_FALSE(limit.Admit(101).has_value());
+  EXPECT_FALSE(limit.Admit(102).has_value());
+  EXPECT_EQ(limit.TakeLeftOut(110), 0u) << "a line may follow";
+  EXPECT_EQ(limit.TakeLeftOut(111), 2u);
+  EXPECT_EQ(limit.TakeLeftOut(130), 0u) << "once";
+  EXPECT_EQ(limit.Admit(130), "");
+}
+
 TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
   LogLimit limit(8, 30'000);
   int lines = 0;
