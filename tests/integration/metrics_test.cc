@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/pseudo_terminal.h"
 #include "tests/integration/metrics_page.h"
@@ -25,6 +26,7 @@ namespace tributary::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::string kSource = TRIBUTARY_SOURCE_DIR;
@@ -298,6 +300,22 @@ TEST(MetricNamesTest, ANameThatDoesNotExistIsFound) {
   EXPECT_THAT(Unknown("cmake --target tributary_soak"), IsEmpty());
   EXPECT_THAT(Unknown("tributary_run_random_…, tributary_panel_latency_seconds_bucket{panel=\"x\",le=\"1\"}"),
               IsEmpty());
+}
+
+// docs/metrics.md is what the daemons export, so its row has every reason.
+TEST(MonitoringPageTest, SaysWhatEachReasonOfARefusedConnectionMeans) {
+  const std::string metrics = ReadText(kPage), monitoring = ReadText(kSource + "/docs/monitoring.md");
+  const std::string row = "| `tributary_connections_refused_total` | `reason` | ";
+  const std::size_t begin = metrics.find(row);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t reasons = begin + row.size();
+  const std::string list = metrics.substr(reasons, metrics.find(" |", reasons) - reasons);
+  const std::size_t section = monitoring.find("### TributaryConnectionsRefused");
+  ASSERT_NE(section, std::string::npos);
+  const std::string said = monitoring.substr(section, monitoring.find("\n### ", section + 1) - section);
+  const std::vector<std::string> names = absl::StrSplit(list, ", ");
+  EXPECT_GE(names.size(), 17u);
+  for (const std::string& name : names) EXPECT_THAT(said, HasSubstr("`" + name + "`"));
 }
 
 }  // namespace
