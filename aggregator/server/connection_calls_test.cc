@@ -280,5 +280,18 @@ TEST_F(ConnectionTableTest, CutsAPeerThatGoesOnWithRequestsThatNoNodeMakes) {
   EXPECT_FALSE(table_.NoteMalformed("192.0.2.1:1", 8).has_value()) << "the next second";
 }
 
+TEST_F(ConnectionTableTest, CutsWhoReportsNothingAllTheTime) {
+  const ConnectionLimits limits;
+  ConnectionTable table(limits);
+  table.Add("192.0.2.1:1", {1, 0}, 0);
+  table.BeginCall("192.0.2.1:1", "", 0);
+  for (std::int64_t second = 0; second < 3; ++second) {
+    for (std::size_t i = 0; i < limits.empty_messages; ++i)
+      ASSERT_FALSE(table.NoteEmptyMessage("192.0.2.1:1", second).has_value());
+  }
+  EXPECT_TRUE(table.NoteEmptyMessage("192.0.2.1:1", 2).has_value());
+  EXPECT_EQ(table.figures().refused[static_cast<std::size_t>(ConnectionFault::kMalformed)], 1u);
+}
+
 }  // namespace
 }  // namespace tributary::server

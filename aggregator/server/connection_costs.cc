@@ -13,7 +13,8 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
                                                  std::chrono::nanoseconds past) const {
   const ReadCost before = std::exchange(own.cost, cost);
   const std::uint64_t calls = own.pulse->calls.load(std::memory_order_relaxed);
-  const std::uint64_t messages = own.pulse->heard.load(std::memory_order_relaxed) - calls;
+  const std::uint64_t messages = own.pulse->heard.load(std::memory_order_relaxed) - calls -
+                                 own.pulse->empty.load(std::memory_order_relaxed);
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   const bool first = own.paid_calls == 0;  // then there was a handshake, too
@@ -27,6 +28,8 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   constexpr std::chrono::nanoseconds kNothing{0};
   own.unpaid = std::max(own.unpaid + spent - of_calls - of_others, kNothing);
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
+  if (!first && own.reports > 0 && Owes(own))
+    own.other_work += std::max(spent - of_calls - of_others, kNothing);
   return spent;
 }
 
@@ -38,6 +41,11 @@ std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t se
   // Calls that were on their way have begun since then.
   own.fruitless_before = std::min(own.fruitless_before, fruitless);
   return fruitless - own.fruitless_before;
+}
+
+void ConnectionTable::TellFavoured(const std::function<void(Socket, bool)>& favour) const {
+  const runtime::MutexLock lock(mutex_);
+  for (const auto& [peer, each] : connections_) favour(each.socket, each.reports > 0 && !Owes(each));
 }
 
 OtherWork ConnectionTable::TakeOtherWork() {
@@ -92,10 +100,11 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
     if (now->long_header) take(peer, Cut(&each, ConnectionFault::kLongHeader));
+    if (now->crowd) take(peer, Cut(&each, ConnectionFault::kNoCall));
     if (AddressOf(peer) == wire::kUnixAddress) continue;  // its calls cannot be told, so nothing would pay
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
-    if (each.whose != nullptr && each.unpaid >= limits_.notable()) unpaid[each.whose] += each.unpaid;
+    if (each.whose != nullptr && Owes(each)) unpaid[each.whose] += each.unpaid;
     if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
       fruitless[each.whose] += headers;
     if (!each.silent || spent.count() == 0) continue;
@@ -107,14 +116,14 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {
     for (auto& [peer, each] : connections_) {
-      if (each.reports == 0 && each.unpaid >= limits_.notable() && unpaid.contains(each.whose))
-        take(peer, Cut(&each, ConnectionFault::kStall));
+      if (Owes(each) && unpaid.contains(each.whose)) take(peer, Cut(&each, ConnectionFault::kStall));
     }
   }
   std::erase_if(fruitless, [this](const auto& each) { return each.second <= limits_.fruitless_headers; });
   if (!fruitless.empty()) {
     for (auto& [peer, each] : connections_) {
-      if (each.reports == 0 && fruitless.contains(each.whose) && FruitlessHeaders(each, second) > 0)
+      const std::uint64_t excused = each.reports == 0 ? 0 : limits_.fruitless_of_report();
+      if (fruitless.contains(each.whose) && FruitlessHeaders(each, second) > excused)
         take(peer, Cut(&each, ConnectionFault::kNoCall));
     }
   }

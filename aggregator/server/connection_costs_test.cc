@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,9 +62,12 @@ TEST_F(CostTest, APeerHasOneAllowanceForAllItsConnections) {
   const std::chrono::nanoseconds part = limits_.paid_by_call + limits_.unpaid * 3 / 10;
   EXPECT_EQ(Look({{1, part}, {2, part}, {3, part}, {5, part}}), std::set<int>());
   constexpr std::chrono::nanoseconds kNothing{0};
-  EXPECT_EQ(Look({{1, kNothing}, {2, kNothing}, {3, kNothing}, {4, part}}), (std::set{1, 2, 3}))
-      << "not the one that reports";
-  EXPECT_EQ(Refused(ConnectionFault::kStall), 3u);
+  AddSpeaking("192.0.2.1:5");
+  table_.NoteReport("192.0.2.1:5");
+  EXPECT_EQ(Look({{1, kNothing}, {2, kNothing}, {3, kNothing}, {4, part}, {6, kNothing}}),
+            (std::set{1, 2, 3, 4}))
+      << "not the one that reports and owes nothing";
+  EXPECT_EQ(Refused(ConnectionFault::kStall), 4u);
 }
 
 class FleetCostTest : public CostTest {
@@ -137,6 +141,49 @@ TEST_F(FruitlessHeadersTest, CutAPeersConnectionsIfThereAreTooManyInASecond) {
   EXPECT_EQ(Refused(ConnectionFault::kNoCall), 2u);
 }
 
+TEST_F(FruitlessHeadersTest, CutWhoReportsIfItHasSentManyItself) {
+  for (int port = 1; port <= 2; ++port) {
+    AddSpeaking("192.0.2.1:" + std::to_string(port));
+    table_.NoteReport("192.0.2.1:" + std::to_string(port));
+  }
+  LookAtHeaders({{1, 1}, {2, 1}}, 0);  // of their calls
+  EXPECT_EQ(LookAtHeaders({{1, most_ + 1}, {2, limits_.fruitless_of_report()}}, 0), std::set{1});
+}
+
+class EarlierConnectionTest : public CostTest {
+ protected:
+  // A connection with the same port whose successor is there before anybody has looked.
+  EarlierConnectionTest() {
+    AddSpeaking("192.0.2.1:1");
+    Look({{1, limits_.paid_by_call}});
+    Begin("192.0.2.1:1");
+    pulse_ = table_.PulseOf("192.0.2.1:1");
+    AddSpeaking("192.0.2.1:1");
+  }
+  std::shared_ptr<ConnectionPulse> pulse_;
+};
+
+TEST_F(EarlierConnectionTest, LeavesItsDebtToItsAddress) {
+  EXPECT_EQ(table_.figures().connections, 2u);
+  Look({{1, limits_.silent_cost + 2 * limits_.paid_by_call}}, 0, 1);
+  table_.EndCall("192.0.2.1:1", false, pulse_.get());
+  table_.Sweep([](Socket socket) { return socket.fd == 2; });
+  EXPECT_EQ(table_.figures().connections, 1u);
+  Look({}, 0, 1);
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:9", 1));
+}
+
+TEST_F(EarlierConnectionTest, HasItsOwnCalls) {
+  Begin("192.0.2.1:1");
+  EXPECT_EQ(table_.figures().calls, 2u);
+  table_.EndCall("192.0.2.1:1", false, pulse_.get());
+  EXPECT_EQ(table_.figures().calls, 1u);
+  table_.EndCall("192.0.2.1:1", false, pulse_.get());
+  EXPECT_EQ(table_.figures().calls, 1u) << "the other one is its successor's";
+  table_.EndCall("192.0.2.1:1", false, table_.PulseOf("192.0.2.1:1").get());
+  EXPECT_EQ(table_.figures().calls, 0u);
+}
+
 TEST_F(FruitlessHeadersTest, CallsThatBeginLateAreNotAmongThem) {
   AddSpeaking("192.0.2.1:1");
   const auto pulse = table_.PulseOf("192.0.2.1:1");
@@ -156,7 +203,7 @@ TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
   const std::map<int, std::chrono::nanoseconds> costs{{1, kMuch}, {2, kMuch}, {3, kMuch}, {5, kMuch}};
   Look(costs);
   EXPECT_EQ(table_.TakeOtherWork().time.count(), 0) << "a handshake";
-  table_.PulseOf("192.0.2.1:1")->heard += 1'000;
+  for (const char* peer : {"192.0.2.1:1", "192.0.2.2:1"}) table_.PulseOf(peer)->heard += 1'000;
   table_.PulseOf("192.0.2.3:1")->sent += static_cast<std::uint64_t>(kMuch / limits_.paid_by_sent) + 1;
   Look(costs);
   const OtherWork work = table_.TakeOtherWork();
@@ -165,6 +212,32 @@ TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
   ASSERT_EQ(work.of.size(), 1u);
   EXPECT_EQ(work.of[0].fd, 1);
   EXPECT_EQ(table_.TakeOtherWork().time.count(), 0);
+}
+
+// A stolen board's report pays for nothing else.
+TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
+  const auto favoured = [this] {
+    std::map<int, bool> all;
+    table_.TellFavoured([&](Socket socket, bool favour) { all[socket.fd] = favour; });
+    return all;
+  };
+  for (int host = 1; host <= 3; ++host) AddSpeaking("192.0.2." + std::to_string(host) + ":1");
+  for (const char* peer : {"192.0.2.1:1", "192.0.2.2:1"}) table_.NoteReport(peer);
+  EXPECT_EQ(favoured(), (std::map<int, bool>{{1, true}, {2, true}, {3, false}}));
+  constexpr std::chrono::nanoseconds kNothing{0};
+  Look({{1, kNothing}, {2, kNothing}});
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  pulse->heard += 1'000;
+  pulse->empty += 1'000;
+  table_.PulseOf("192.0.2.2:1")->heard += 1'000;
+  const std::chrono::nanoseconds more = limits_.notable() * 2;
+  EXPECT_EQ(Look({{1, more}, {2, more}}), std::set<int>());
+  EXPECT_EQ(favoured(), (std::map<int, bool>{{1, false}, {2, true}, {3, false}}))
+      << "empty messages pay nothing";
+  const OtherWork work = table_.TakeOtherWork();
+  ASSERT_EQ(work.of.size(), 1u);
+  EXPECT_EQ(work.of[0].fd, 1);
+  EXPECT_EQ(Look({{1, limits_.unpaid}}), std::set{1});
 }
 
 TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {

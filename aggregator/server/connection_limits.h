@@ -57,6 +57,11 @@ struct ConnectionLimits {
   // these by itself, in 15 µs each. Calls that are on their way to threads that give way count, too, until
   // they begin: a peer may have half of all. Calls that a role does not allow have a limit of their own.
   std::size_t fruitless_headers = 2'000;
+  // One that reports has made its calls: it is cut for these only if it has sent so many itself.
+  std::size_t fruitless_of_report() const { return fruitless_headers / 16; }
+  // In one second, of one connection: messages of reports that bring no frame. A node says what it is once a
+  // second.
+  std::size_t empty_messages = 100;
   // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
   std::size_t resets = 512;
   // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
@@ -80,7 +85,7 @@ struct ConnectionLimits {
   // What counts among them. A fresh connection's handshake does not: a name may have hundreds.
   std::chrono::nanoseconds notable() const { return unpaid / 16; }
   std::chrono::nanoseconds paid_by_call = std::chrono::microseconds(150);
-  std::chrono::nanoseconds paid_by_message = std::chrono::microseconds(25);
+  std::chrono::nanoseconds paid_by_message = std::chrono::microseconds(15);
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
   std::chrono::nanoseconds paid_by_byte{4};
   int paid_by_time = 5'000;  // a part of the time that passes

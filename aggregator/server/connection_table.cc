@@ -23,12 +23,18 @@ std::optional<ConnectionFault> ConnectionTable::Refuses(const std::string& peer)
 
 std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socket, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
-  // The kernel gave the address out again: the earlier connection is closed.
-  if (const auto earlier = connections_.find(peer); earlier != connections_.end()) Forget(earlier);
+  // The kernel gave the address out again: the earlier connection is closed. What it has cost since the last
+  // look is its address's all the same, and its calls are over later.
+  if (const auto earlier = connections_.find(peer); earlier != connections_.end()) {
+    auto entry = connections_.extract(earlier);
+    entry.key() = EarlierKey(peer, entry.mapped().number);
+    connections_.insert(std::move(entry));
+  }
   const std::string from = AddressOf(peer);
   // gRPC does not say which unix socket a call came by.
   const bool silent = from != kUnixAddress;
-  connections_[peer] = {.socket = socket, .number = ++last_number_, .silent = silent};
+  Connection& added = connections_[peer] = {.socket = socket, .number = ++last_number_, .silent = silent};
+  added.pulse->number = added.number;
   Address& address = addresses_[from];
   ++address.connections;
   address.silent += silent;
@@ -180,7 +186,8 @@ std::vector<Socket> ConnectionTable::TakeCrowd(const std::string& peer,
       if (each.whose == whose && !each.cut && each.reports == 0) suspects.emplace_back(other, each.socket);
     }
   }
-  std::erase_if(suspects, [&](const auto& each) { return unread(each.second) < kCrowd; });
+  const std::uint64_t least = fault == ConnectionFault::kStall ? kCrowdOfCostly : kCrowd;
+  std::erase_if(suspects, [&](const auto& each) { return unread(each.second) < least; });
   std::vector<Socket> cut;
   const runtime::MutexLock lock(mutex_);
   for (const auto& [other, socket] : suspects) {
@@ -197,14 +204,21 @@ std::shared_ptr<ConnectionPulse> ConnectionTable::PulseOf(const std::string& pee
   return found == connections_.end() ? nullptr : found->second.pulse;
 }
 
+ConnectionTable::Connections::iterator ConnectionTable::WithPulse(const std::string& peer,
+                                                                  const ConnectionPulse* pulse) {
+  const auto found = connections_.find(peer);
+  if (pulse == nullptr || found == connections_.end() || found->second.pulse.get() == pulse) return found;
+  return connections_.find(EarlierKey(peer, pulse->number));
+}
+
 void ConnectionTable::NoteReport(const std::string& peer) {
   const runtime::MutexLock lock(mutex_);
   if (const auto found = connections_.find(peer); found != connections_.end()) ++found->second.reports;
 }
 
-void ConnectionTable::EndCall(const std::string& peer, bool reported) {
+void ConnectionTable::EndCall(const std::string& peer, bool reported, const ConnectionPulse* pulse) {
   const runtime::MutexLock lock(mutex_);
-  const auto found = connections_.find(peer);
+  const auto found = WithPulse(peer, pulse);
   if (found == connections_.end() || found->second.calls == 0) return;
   Connection& own = found->second;
   --own.calls;
@@ -220,6 +234,15 @@ std::optional<Socket> ConnectionTable::NoteRareCall(const std::string& peer, std
   if (found == connections_.end()) return std::nullopt;
   if (!found->second.rare_calls.Exceeds(limits_.rare_calls, second)) return std::nullopt;
   return Cut(&found->second, ConnectionFault::kCallRate);
+}
+
+std::optional<Socket> ConnectionTable::NoteEmptyMessage(const std::string& peer, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end()) return std::nullopt;
+  found->second.pulse->empty.fetch_add(1, std::memory_order_relaxed);
+  if (!found->second.empty_messages.Exceeds(limits_.empty_messages, second)) return std::nullopt;
+  return Cut(&found->second, ConnectionFault::kMalformed);
 }
 
 std::vector<Socket> ConnectionTable::NoteFruitlessReport(const std::string& peer, std::int64_t second) {

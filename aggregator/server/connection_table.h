@@ -28,8 +28,10 @@ namespace tributary::server {
 
 // What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
+  std::uint64_t number = 0;              // of its connection, from the beginning on
   std::atomic<std::uint64_t> heard = 0;  // calls and messages
   std::atomic<std::uint64_t> calls = 0;  // of these
+  std::atomic<std::uint64_t> empty = 0;  // messages of reports, also of these, that bring no frame
   std::atomic<std::uint64_t> sent = 0;   // messages to a watcher, and again for each kSentPiece of them
   static constexpr std::size_t kSentPiece = 8 << 10;
 };
@@ -83,14 +85,15 @@ class ConnectionTable {
   // kStall, whatever the peer's calls.
   std::vector<Socket> TakeCrowd(const std::string& peer, const std::function<std::uint64_t(Socket)>& unread,
                                 ConnectionFault fault = ConnectionFault::kTooManyCallsOfPeer);
-  static constexpr std::uint64_t kCrowd = 512;
+  static constexpr std::uint64_t kCrowd = 512, kCrowdOfCostly = 1;  // a record of TLS may want its last byte
   // To count its messages by; BeginCall counts the calls itself. Null: a unix socket, or closed
   // already.
   std::shared_ptr<ConnectionPulse> PulseOf(const std::string& peer) const;
   // The call is a Report stream that was admitted: fusion depends on its connection.
   void NoteReport(const std::string& peer);
-  // `reported`: NoteReport was told of the call.
-  void EndCall(const std::string& peer, bool reported = false);
+  // `reported`: NoteReport was told of the call. `pulse`: its connection's when it began; null: whichever has
+  // the address now.
+  void EndCall(const std::string& peer, bool reported = false, const ConnectionPulse* pulse = nullptr);
   // A call was reset, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteReset(const std::string& peer, bool report, std::int64_t second);
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
@@ -102,6 +105,9 @@ class ConnectionTable {
   std::optional<Socket> NoteReflection(const std::string& peer, std::int64_t second) {
     return CountOfPeer(peer, &Peer::reflections, limits_.reflections, ConnectionFault::kCallRate, second);
   }
+  // A message of a report that brings no frame, in that second of any clock: the connection to cut if there
+  // are too many.
+  std::optional<Socket> NoteEmptyMessage(const std::string& peer, std::int64_t second);
   // A request that no node makes, or a model that is not taken in, in that second of any clock: the
   // connection to cut if its peer makes too many.
   std::optional<Socket> NoteMalformed(const std::string& peer, std::int64_t second) {
@@ -154,8 +160,8 @@ class ConnectionTable {
 
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
-  // than is paid for, alone or with their peer's others (then not those that report), or they have sent
-  // headers of which no call came, too many of their peer's together in this second, or, with all
+  // than is paid for, alone or with their peer's others, or they have sent headers of which no call came, too
+  // many of their peer's together in this second (those that report: many themselves), or, with all
   // connections of their address that have not made a call or have gone, too much in this second. Such an
   // address is kept out also if all have gone.
   struct Costly {
@@ -164,8 +170,10 @@ class ConnectionTable {
   };
   std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
                                  std::chrono::nanoseconds past, std::int64_t second);
-  // Since the last call; what TakeCostly has charged, without handshakes. Neither connections that report nor
-  // unix sockets, which cannot be held back.
+  // Whether each connection reports and owes nothing notable.
+  void TellFavoured(const std::function<void(Socket, bool)>& favour) const;
+  // Since the last call; what TakeCostly has charged, without handshakes, unix sockets (which cannot be held
+  // back), and what messages of reports pay for.
   OtherWork TakeOtherWork();
   // Call four times a second; `received`: bytes in all. Those to cut, for they have sent more than
   // unheard_bytes since something was last heard of them, without what answers the messages sent to them.
@@ -227,6 +235,7 @@ class ConnectionTable {
     std::uint64_t answers_due = 0;     // bytes, for pings and window updates
     std::uint64_t heard_received = 0;  // received when something was last heard, and answers since
     RateLimit rare_calls = {};
+    RateLimit empty_messages = {};
     RateLimit resets = {};
     RateLimit report_resets = {};
     std::uint64_t received = 0;  // when NoteSent looked last
@@ -252,12 +261,18 @@ class ConnectionTable {
 
   bool Suspects(const std::string& address, std::int64_t second) const REQUIRES(mutex_);
   void Forget(Connections::iterator found) REQUIRES(mutex_);
+  // The key of a connection whose address another one has now: as an address, the same.
+  static std::string EarlierKey(const std::string& peer, std::uint64_t number) {
+    return peer + "#" + std::to_string(number);
+  }
+  Connections::iterator WithPulse(const std::string& peer, const ConnectionPulse* pulse) REQUIRES(mutex_);
   // It has made its first call.
   void ForgiveHandshake(Connection& own, const std::string& address) REQUIRES(mutex_);
   // Those that have spent too much.
   std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
   // Headers of which no call has come, in that second.
   std::uint64_t FruitlessHeaders(Connection& own, std::int64_t second) const REQUIRES(mutex_);
+  bool Owes(const Connection& own) const { return own.unpaid >= limits_.notable(); }
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
       REQUIRES(mutex_);

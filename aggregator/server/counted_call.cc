@@ -17,7 +17,7 @@ CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer, 
     FrontDoor::CutAndQuarantine(connections_, each);
 }
 
-CountedCall::~CountedCall() { connections_.EndCall(peer_, reports_); }
+CountedCall::~CountedCall() { connections_.EndCall(peer_, reports_, pulse_.get()); }
 
 void CountedCall::CountAsReport() {
   connections_.NoteReport(peer_);
@@ -36,6 +36,11 @@ void CountedCall::CountAsReflection() {
 
 void CountedCall::CountAsMalformed() {
   if (const auto cut = connections_.NoteMalformed(peer_, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, *cut, peer_);
+}
+
+void CountedCall::CountAsEmpty() {
+  if (const auto cut = connections_.NoteEmptyMessage(peer_, FrontDoor::Second()))
     FrontDoor::CutAndQuarantine(connections_, *cut, peer_);
 }
 

@@ -31,6 +31,8 @@ class CountedCall {
   void CountMessage() {
     if (pulse_ != nullptr) pulse_->heard.fetch_add(1, std::memory_order_relaxed);
   }
+  // A message of a report that has been counted brings no frame, so it pays for nothing.
+  void CountAsEmpty();
   // A message of so many bytes goes to its watcher, who answers by itself. Any thread.
   void CountSent(std::size_t bytes) {
     if (pulse_ != nullptr)

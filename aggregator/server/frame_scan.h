@@ -17,11 +17,17 @@ class FrameScan {
   // A call's headers may have 8 KiB, in frames of 16 KiB at most: clients send them in one.
   static constexpr std::size_t kMostHeaderBytes = 16 << 10;
   static constexpr std::size_t kMostHeaderFrames = 16;
+  // In bytes that gRPC parses at once: twice as many as a connection may have streams (IngestServer). Each
+  // takes 16 µs even if no call comes of it.
+  static constexpr std::size_t kMostHeadersAtOnce = 256;
 
-  // The next bytes. False once a header is too long, for good: gRPC 1.51 keeps what it cannot use yet,
-  // without a limit, and copies all of that at each frame (CVE-2023-33953).
-  bool Read(std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty() && !long_header_) {
+  enum class Fault : std::uint8_t { kNone, kLongHeader, kCrowd };
+
+  // The next bytes. Any fault is one for good. A header that is too long: gRPC 1.51 keeps what it cannot use
+  // yet, without a limit, and copies all of that at each frame (CVE-2023-33953).
+  Fault Read(std::span<const std::uint8_t> bytes) {
+    at_once_ = 0;
+    while (!bytes.empty() && fault_ == Fault::kNone) {
       const std::size_t skipped = std::min<std::size_t>(left_, bytes.size());
       left_ -= skipped;
       bytes = bytes.subspan(skipped);
@@ -31,7 +37,7 @@ class FrameScan {
       bytes = bytes.subspan(taken);
       if (head_bytes_ == kFrameHeaderBytes) BeginFrame();
     }
-    return !long_header_;
+    return fault_;
   }
 
   // Headers so far: of calls, if they come of them.
@@ -50,10 +56,11 @@ class FrameScan {
     if (type_ == kHeaders) {
       header_bytes_ = header_frames_ = 0;
       ++headers_;
+      if (++at_once_ > kMostHeadersAtOnce) fault_ = Fault::kCrowd;
     }
     header_bytes_ += left_;
     ++header_frames_;
-    long_header_ = header_bytes_ > kMostHeaderBytes || header_frames_ > kMostHeaderFrames;
+    if (header_bytes_ > kMostHeaderBytes || header_frames_ > kMostHeaderFrames) fault_ = Fault::kLongHeader;
   }
 
   std::size_t left_ = kHttp2Preface.size();  // of the preface or the frame
@@ -63,7 +70,8 @@ class FrameScan {
   std::uint64_t headers_ = 0;
   std::size_t header_bytes_ = 0;
   std::size_t header_frames_ = 0;
-  bool long_header_ = false;
+  std::size_t at_once_ = 0;  // headers
+  Fault fault_ = Fault::kNone;
 };
 
 }  // namespace tributary::server

@@ -21,7 +21,8 @@ class FrameScanTest : public ::testing::Test {
   FrameScanTest() { EXPECT_TRUE(Read(std::string(kHttp2Preface) + Frame(kSettings, 0))); }
 
   bool Read(const std::string& bytes) {
-    return scan_.Read({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    return scan_.Read({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}) ==
+           FrameScan::Fault::kNone;
   }
   bool ReadTimes(std::size_t times, const std::string& bytes) {
     bool good = true;
@@ -48,6 +49,17 @@ TEST_F(FrameScanTest, TellsHowMuchOfAMessageIsLeft) {
 TEST_F(FrameScanTest, BoundsNeitherMessagesNorTheNumberOfHeaders) {
   EXPECT_TRUE(ReadTimes(100, Frame(kHeaders, 300) + Frame(kData, 16'384)));
   EXPECT_EQ(scan_.headers(), 100u);
+}
+
+TEST_F(FrameScanTest, BoundsTheHeadersThatComeAtOnce) {
+  std::string most;
+  for (std::size_t i = 0; i < FrameScan::kMostHeadersAtOnce; ++i) most += Frame(kHeaders, 2);
+  EXPECT_TRUE(Read(most));
+  EXPECT_TRUE(Read(most)) << "later";
+  const std::string more = most + Frame(kHeaders, 2);
+  EXPECT_EQ(scan_.Read({reinterpret_cast<const std::uint8_t*>(more.data()), more.size()}),
+            FrameScan::Fault::kCrowd);
+  EXPECT_FALSE(Read(Frame(kHeaders, 2))) << "for good";
 }
 
 TEST_F(FrameScanTest, BoundsAHeaderInOneFrame) {

@@ -132,6 +132,7 @@ void FrontDoor::Close() {
     thread_.request_stop();
     eventfd_write(wake_.get(), 1);
     thread_.join();
+    held_back_.End();
   }
   file_.Remove();
   listeners_.clear();
@@ -237,6 +238,7 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
       CutAndQuarantine(connections_, each, peer);
     }
   }
+  connections_.TellFavoured(FavourReads);
   held_back_.Look(connections_.TakeOtherWork(), past);
 }
 

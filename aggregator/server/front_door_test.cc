@@ -310,6 +310,7 @@ TEST_F(FrontDoorTest, LetsInOneAtATimeOfAnAddressThatHasFlooded) {
 TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
   Open({});
   const Descriptor stalling = ConnectAndCall(), panel = ConnectAndCall();
+  door_->connections().NoteReport(PeerOf(panel));
   std::jthread reader([this](const std::stop_token& stop) {
     CountReads();
     while (!stop.stop_requested()) ReadTakenSlowly(0);

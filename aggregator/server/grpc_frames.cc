@@ -1,5 +1,6 @@
-// Scans what gRPC is about to parse (FrameScan), with and without TLS: this module defines the functions by
-// which gRPC makes a connection and parses its bytes, and calls gRPC's own from them.
+// Scans what gRPC is about to parse (FrameScan), with and without TLS, and tells whose streams end
+// (BeginEnd): this module defines the functions by which gRPC makes a connection, parses its bytes and ends
+// its streams, and calls gRPC's own from them.
 #include <dlfcn.h>
 #include <grpc/slice.h>
 #include <grpcpp/version_info.h>
@@ -21,6 +22,7 @@
 // Another version may have other functions. Compare its src/core/ext/transport/chttp2/transport.
 static_assert(GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51);
 
+struct grpc_chttp2_stream;
 struct grpc_chttp2_transport;
 struct grpc_endpoint;
 struct grpc_transport;
@@ -105,6 +107,7 @@ __attribute__((visibility("default"))) grpc_transport* grpc_create_chttp2_transp
   const Socket socket{fd, InodeOf(fd)};
   if (!is_client && ReadCostOf(socket).has_value()) {
     AllTransports().Add(transport, socket);
+    NoteSpeaking(socket);
   } else {
     AllTransports().Remove(transport);
   }
@@ -118,11 +121,31 @@ __attribute__((visibility("default"))) absl::Status grpc_chttp2_perform_read(grp
       "_Z24grpc_chttp2_perform_readP21grpc_chttp2_transportRK10grpc_slice");
   if (Scanned* const scanned = AllTransports().Find(transport)) {
     FrameScan& scan = scanned->scan;
-    if (!scan.Read({GRPC_SLICE_START_PTR(slice), GRPC_SLICE_LENGTH(slice)})) {
-      NoteLongHeader(scanned->socket);
-      return absl::ResourceExhaustedError("a header is too long");
+    switch (scan.Read({GRPC_SLICE_START_PTR(slice), GRPC_SLICE_LENGTH(slice)})) {
+      case FrameScan::Fault::kNone:
+        break;
+      case FrameScan::Fault::kLongHeader:
+        NoteLongHeader(scanned->socket);
+        return absl::ResourceExhaustedError("a header is too long");
+      case FrameScan::Fault::kCrowd:
+        NoteCrowd(scanned->socket);
+        return absl::ResourceExhaustedError("too many headers at once");
     }
     NoteFrames(scanned->socket, scan.headers(), scan.message_bytes_left());
   }
   return perform(transport, slice);
+}
+
+// Also of those that never became calls. A connection that goes ends all its streams at once, when nothing of
+// it is read any more.
+__attribute__((visibility("default"))) void grpc_chttp2_mark_stream_closed(grpc_chttp2_transport* transport,
+                                                                           grpc_chttp2_stream* stream,
+                                                                           int close_reads, int close_writes,
+                                                                           absl::Status error) {
+  using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
+  static auto* const mark = OfGrpc<void(grpc_chttp2_transport*, grpc_chttp2_stream*, int, int, absl::Status)>(
+      "_Z30grpc_chttp2_mark_stream_closedP21grpc_chttp2_transportP18grpc_chttp2_"
+      "streamiiN4absl7debian36StatusE");
+  if (const Scanned* const scanned = AllTransports().Find(transport)) BeginEnd(scanned->socket);
+  mark(transport, stream, close_reads, close_writes, std::move(error));
 }

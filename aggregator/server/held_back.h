@@ -27,12 +27,19 @@ class HeldBack {
  public:
   static constexpr int kPart = 7;                          // of the time: one in seven
   static constexpr std::chrono::milliseconds kSavings{5};  // so much more at once
+  static constexpr std::chrono::milliseconds kLeast{1};    // before a look, however much there was
 
-  ~HeldBack() { Release(held_.size()); }
+  ~HeldBack() { End(); }
+  // Nobody waits any more.
+  void End() {
+    Release(held_.size());
+    AllowOtherReads(std::chrono::nanoseconds::max());
+  }
 
   // Call it some times in kSavings; `past`: since the last look.
   void Look(const OtherWork& work, std::chrono::nanoseconds past) {
     left_ = std::min<std::chrono::nanoseconds>(left_ + past / kPart, kSavings) - work.time;
+    AllowOtherReads(std::max<std::chrono::nanoseconds>(left_, kLeast));
     // Who has waited longest comes first, and few at a time: all at once would take the time of many.
     if (left_.count() >= 0) return Release((held_.size() + kLooks - 1) / kLooks);
     for (const Socket& each : work.of) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "aggregator/server/read_turn.h"
 #include "core/runtime/mutex.h"
@@ -28,7 +29,11 @@ struct Account {
   std::atomic<std::uint64_t> headers = 0;
   std::atomic<std::size_t> message_bytes_left = 0;
   std::atomic<bool> long_header = false;
+  std::atomic<bool> crowd = false;
   std::atomic<bool> held = false;
+  std::atomic<bool> waits = false;
+  std::atomic<bool> speaks = false;
+  std::atomic<bool> favoured = false;
 };
 
 // By descriptor. Pages that are never touched take no memory.
@@ -52,6 +57,10 @@ class Ended {
     const runtime::MutexLock lock(mutex_);
     costs_[inode] = cost;
   }
+  void Add(std::uint64_t inode, std::chrono::nanoseconds processor) {
+    const runtime::MutexLock lock(mutex_);
+    if (const auto found = costs_.find(inode); found != costs_.end()) found->second.processor += processor;
+  }
   std::optional<ReadCost> Find(std::uint64_t inode) const {
     const runtime::MutexLock lock(mutex_);
     const auto found = costs_.find(inode);
@@ -74,9 +83,38 @@ Ended& TheEnded() {
 
 std::atomic<bool> measured = false;
 
+// Who is not read until the next AllowOtherReads.
+class Waiting {
+ public:
+  void Add(Socket socket) {
+    const runtime::MutexLock lock(mutex_);
+    sockets_.push_back(socket);
+  }
+  std::vector<Socket> Take() {
+    const runtime::MutexLock lock(mutex_);
+    return std::exchange(sockets_, {});
+  }
+
+ private:
+  runtime::Mutex mutex_;
+  std::vector<Socket> sockets_ GUARDED_BY(mutex_);
+};
+
+Waiting& TheWaiting() {
+  static Waiting waiting;
+  return waiting;
+}
+
+// What the reads of others may still cost beyond usual ones.
+std::atomic<std::int64_t> others_ns = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kUsualReadNs = 200'000;  // of a turn with some calls
+
 struct Reader {
   bool counts = false;
-  Account* of = nullptr;  // whose bytes it parses; null: nobody's
+  Account* of = nullptr;    // whose bytes it parses; null: nobody's
+  std::uint64_t inode = 0;  // of that connection
+  bool other = false;       // it may wait
+  std::int64_t usual_ns = 0;
   std::int64_t since_ns = 0;
   ReadTurn turn = {};
 };
@@ -98,16 +136,23 @@ std::int64_t ThreadNs() {
 }
 
 ReadCost CostIn(const Account& account) {
-  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.headers,
-          account.long_header};
+  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.headers, account.long_header,
+          account.crowd};
 }
+
+bool MayWait(const Account& account) { return account.speaks && !account.favoured; }
 
 // With what it has used since the last time.
 void Charge(Reader& reader) {
   if (reader.of == nullptr) return;
   const std::int64_t now_ns = ThreadNs();
-  reader.of->processor_ns.fetch_add(now_ns - std::exchange(reader.since_ns, now_ns),
-                                    std::memory_order_relaxed);
+  const std::int64_t took_ns = now_ns - std::exchange(reader.since_ns, now_ns);
+  if (reader.other && took_ns > reader.usual_ns) others_ns.fetch_sub(took_ns - reader.usual_ns);
+  if (reader.of->inode == reader.inode) {
+    reader.of->processor_ns.fetch_add(took_ns, std::memory_order_relaxed);
+  } else {
+    TheEnded().Add(reader.inode, std::chrono::nanoseconds(took_ns));  // it took the time to close it
+  }
 }
 
 }  // namespace
@@ -121,6 +166,17 @@ void EndRead() {
   this_thread.of = nullptr;
 }
 
+void BeginEnd(Socket socket) {
+  Account* const account = AccountOf(socket);
+  if (!this_thread.counts || account == nullptr || this_thread.of == account) return;
+  Charge(this_thread);
+  this_thread.of = account;
+  this_thread.inode = socket.inode;
+  this_thread.other = MayWait(*account);
+  this_thread.usual_ns = kUsualReadNs;
+  this_thread.since_ns = ThreadNs();
+}
+
 void BeginReads(Socket socket) {
   Account* const account = AccountOf(socket.fd);
   if (account == nullptr) return;
@@ -130,7 +186,11 @@ void BeginReads(Socket socket) {
   account->headers = 0;
   account->message_bytes_left = 0;
   account->long_header = false;
+  account->crowd = false;
   account->held = false;
+  account->waits = false;
+  account->speaks = false;
+  account->favoured = false;
   account->inode = socket.inode;
 }
 
@@ -145,6 +205,36 @@ void NoteLongHeader(Socket socket) {
   if (Account* const account = AccountOf(socket); account != nullptr) account->long_header = true;
 }
 
+void NoteCrowd(Socket socket) {
+  if (Account* const account = AccountOf(socket); account != nullptr) account->crowd = true;
+}
+
+void NoteSpeaking(Socket socket) {
+  if (Account* const account = AccountOf(socket); account != nullptr) account->speaks = true;
+}
+
+void FavourReads(Socket socket, bool favour) {
+  if (Account* const account = AccountOf(socket); account != nullptr) account->favoured = favour;
+}
+
+namespace {
+
+// Whoever waits for the connection is told, also if it has ended: a reset leaves nothing to read.
+void GoOn(int fd) {
+  CauseAnEvent(fd);
+  if (PeerHasClosed(fd)) shutdown(fd, SHUT_RD);
+}
+
+}  // namespace
+
+void AllowOtherReads(std::chrono::nanoseconds most) {
+  others_ns = most.count();
+  for (const Socket& each : TheWaiting().Take()) {
+    Account* const account = AccountOf(each);
+    if (account != nullptr && account->waits.exchange(false)) GoOn(each.fd);
+  }
+}
+
 void HoldReads(Socket socket) {
   if (Account* const account = AccountOf(socket); account != nullptr && IsTcp(socket.fd))
     account->held = true;
@@ -153,8 +243,7 @@ void HoldReads(Socket socket) {
 void ReleaseReads(Socket socket) {
   Account* const account = AccountOf(socket);
   if (account == nullptr || !account->held.exchange(false)) return;
-  CauseAnEvent(socket.fd);
-  if (WasCut(socket.fd)) shutdown(socket.fd, SHUT_RD);  // Cut has told gRPC while it was held
+  GoOn(socket.fd);  // also if Cut has told gRPC while it was held
 }
 
 std::optional<ReadCost> ReadCostOf(Socket socket) {
@@ -187,20 +276,29 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   Account* const account = AccountOf(fd);
   // Other threads also read what is none of the gRPC port's.
   if (!this_thread.counts && (account == nullptr || account->inode != InodeOf(fd))) return read();
-  if ((account != nullptr && account->held) || this_thread.turn.IsOver(fd)) {
+  const bool other = account != nullptr && MayWait(*account);
+  const bool waits = other && others_ns.load(std::memory_order_relaxed) <= 0 && IsTcp(fd) &&
+                     (HasBytes(fd) || PeerHasClosed(fd));
+  if (waits && !account->waits.exchange(true)) TheWaiting().Add({fd, account->inode});
+  if (waits || (account != nullptr && account->held) || this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
   this_thread.of = nullptr;
   if (account == nullptr) return read();
   const std::uint64_t before = account->bytes;
-  const std::size_t most = ReadTurn::Bytes(before, account->message_bytes_left);
+  const std::size_t most = ReadTurn::Bytes(before, account->message_bytes_left, account->favoured);
   const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
-  if (got <= 0) return got;
-  account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  if (got < 0 && errno == EAGAIN) return got;
+  if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
   if (!this_thread.counts) return got;
-  if (before >= ReadTurn::kBeginning && !measured.load(std::memory_order_relaxed)) return got;
+  const bool measures = other || before < ReadTurn::kBeginning || measured.load(std::memory_order_relaxed);
+  if (!measures) return got;
+  // Its end costs, too, and many may end at once.
+  this_thread.usual_ns = got > 0 ? kUsualReadNs : 0;
   this_thread.of = account;
+  this_thread.inode = account->inode;
+  this_thread.other = other;
   this_thread.since_ns = ThreadNs();
   return got;
 }

@@ -13,15 +13,16 @@ namespace tributary::server {
 // gRPC reads and parses on the threads that fuse, before anybody hears of a call: refused calls, headers that
 // grow (CVE-2023-33953), pings. No limit of gRPC's and no count of calls sees all of these, so their cost is
 // measured where it arises. This module defines recvmsg(), by which gRPC reads: from one read of a thread to
-// its next, the processor's time is that of the connection read first. Where a connection is read while
-// another thread writes to it, gRPC goes on with it on a thread of its own, which gives way to fusion: its
-// time counts for nobody, but each connection has its turn there, too (ReadTurn). Otherwise that thread would
-// make calls of whatever comes, faster than anybody counts them.
+// its next, the processor's time is that of the connection read first, or of the one whose streams end. Where
+// a connection is read while another thread writes to it, gRPC goes on with it on a thread of its own, which
+// gives way to fusion: its time counts for nobody, but each connection has its turn there, too (ReadTurn).
+// Otherwise that thread would make calls of whatever comes, faster than anybody counts them.
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
   std::uint64_t bytes = 0;                // that any thread has read
   std::uint64_t headers = 0;              // among these
   bool long_header = false;               // longer than any that is admitted
+  bool crowd = false;                     // of more headers at once than may be calls
 };
 
 // Whether the processor's time is measured for all. It always is for a connection's beginning
@@ -32,6 +33,8 @@ void MeasureReads(bool measure);
 // whenever gRPC returns to it. What it does until it reads again is nobody's.
 void CountReads();
 void EndRead();
+// A stream of this connection ends: what the thread does from now on is done for it, until the next read.
+void BeginEnd(Socket socket);
 
 // Takes in a connection, whose cost begins at nothing. What the descriptor's last one has cost is remembered
 // until ForgetEnded. Descriptors beyond 65,535 are not counted.
@@ -39,6 +42,15 @@ void BeginReads(Socket socket);
 // What its frames tell (FrameScan). Any thread.
 void NoteFrames(Socket socket, std::uint64_t headers, std::size_t message_bytes_left);
 void NoteLongHeader(Socket socket);
+void NoteCrowd(Socket socket);
+// Its handshake is over: HTTP/2 is read.
+void NoteSpeaking(Socket socket);
+// Whether it is read like a panel's. Any thread.
+void FavourReads(Socket socket, bool favour);
+// Who is not favoured may wait, once HTTP/2 is read: when such reads have together cost so much more than
+// usual ones, nobody of these is read until the next call. A record of TLS is 16 KiB at once, whatever a turn
+// is: many that become whole together would take the thread for seconds.
+void AllowOtherReads(std::chrono::nanoseconds most);
 // Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
 void HoldReads(Socket socket);
 void ReleaseReads(Socket socket);

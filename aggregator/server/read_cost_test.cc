@@ -200,6 +200,100 @@ TEST_F(ReadTurnsTest, WhatIsCutWhileItIsHeldEnds) {
   EXPECT_EQ(Read(), 0);
 }
 
+// A record of TLS is read whole, whatever a turn is.
+class OtherReadsTest : public ReadTurnsTest {
+ protected:
+  OtherReadsTest() {
+    BeginReads(socket_);
+    NoteSpeaking(socket_);
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+    EXPECT_EQ(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own_.get(), &event), 0);
+  }
+  ~OtherReadsTest() override { AllowOtherReads(nanoseconds::max()); }
+  bool HasEvent() const {
+    epoll_event event{};
+    return epoll_wait(epoll_.get(), &event, 1, 100) == 1;
+  }
+  // Reads what has come, and works long for it.
+  void ReadAndWork() const {
+    std::thread([this] {
+      CountReads();
+      EXPECT_EQ(Read(), 10);
+      Work(std::chrono::milliseconds(3));
+      EndRead();
+    }).join();
+  }
+  const runtime::Descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
+};
+
+TEST_F(OtherReadsTest, WaitOnceTheyHaveCostMoreThanTheyMay) {
+  AllowOtherReads(std::chrono::milliseconds(1));
+  Send(10);
+  EXPECT_TRUE(HasEvent());
+  ReadAndWork();
+  Send(10);
+  EXPECT_TRUE(HasEvent());
+  EXPECT_EQ(Read(), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_FALSE(HasEvent());
+  FavourReads(socket_, true);
+  EXPECT_EQ(Read(), 10) << "a panel's";
+  FavourReads(socket_, false);
+  Send(10);
+  EXPECT_TRUE(HasEvent());
+  EXPECT_EQ(Read(), -1);
+  AllowOtherReads(std::chrono::milliseconds(1));
+  EXPECT_TRUE(HasEvent()) << "gRPC is told to go on";
+  EXPECT_EQ(Read(), 10);
+}
+
+TEST_F(OtherReadsTest, WaitAlsoToEnd) {
+  AllowOtherReads(nanoseconds(0));
+  for (const bool reset : {false, true}) {
+    if (reset) {
+      TcpPair pair;
+      own_ = std::move(pair.own);
+      other_ = std::move(pair.other);
+      socket_ = {own_.get(), InodeOf(own_.get())};
+      BeginReads(socket_);
+      NoteSpeaking(socket_);
+      epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+      ASSERT_EQ(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own_.get(), &event), 0);
+      const linger at_once{1, 0};
+      ASSERT_EQ(setsockopt(other_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+    }
+    AllowOtherReads(nanoseconds(0));
+    other_.Close();
+    EXPECT_TRUE(HasEvent());
+    EXPECT_EQ(Read(), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    EXPECT_FALSE(HasEvent());
+    AllowOtherReads(std::chrono::milliseconds(1));
+    EXPECT_TRUE(HasEvent()) << reset;
+    EXPECT_EQ(Read(), reset ? -1 : 0);
+    if (reset) {
+      EXPECT_NE(errno, EAGAIN);
+    }
+  }
+}
+
+TEST_F(ReadTurnsTest, AnEndIsChargedToWhoseItIs) {
+  BeginReads(socket_);
+  other_.Close();
+  std::thread([this] {
+    CountReads();
+    EXPECT_EQ(Read(), 0);
+    Work(std::chrono::milliseconds(3));
+    EndRead();
+    Work(std::chrono::milliseconds(3));
+    BeginEnd(socket_);
+    Work(std::chrono::milliseconds(3));
+    EndRead();
+  }).join();
+  EXPECT_GE(ReadCostOf(socket_)->processor, std::chrono::milliseconds(6));
+  EXPECT_LT(ReadCostOf(socket_)->processor, std::chrono::milliseconds(8));
+}
+
 TEST_F(ReadTurnsTest, AreOfConnectionsThatAreKnown) {
   BeginReads({socket_.fd, socket_.inode + 1});  // which has ended
   Send(300);

@@ -1,6 +1,5 @@
 #include "aggregator/server/read_turn.h"
 
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,12 +12,6 @@ namespace {
 
 // gRPC asks twice before it waits: for the rest of what it has room for, and for what comes next.
 constexpr int kRefusals = 2;
-
-// Without them nothing would come.
-bool HasBytes(int fd) {
-  int unread = 0;
-  return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
-}
 
 // Makes room for so many bytes at most while it lives: in the first of the message's pieces.
 class Room {

@@ -19,9 +19,9 @@ class ReadTurn {
   static constexpr std::uint64_t kBeginning = 64 << 10;
   static constexpr std::size_t kLeast = 1 << 10, kUsual = 2 << 10, kMost = 16 << 10;
   // The turn of a connection of which `before` bytes have been read. A message's bytes cost little, and most
-  // bytes are a message's.
-  static std::size_t Bytes(std::uint64_t before, std::size_t message_bytes_left) {
-    return std::clamp(message_bytes_left, before < kBeginning ? kLeast : kUsual, kMost);
+  // bytes are a message's. Panels catch up: what has come for them while others were read is read at once.
+  static std::size_t Bytes(std::uint64_t before, std::size_t message_bytes_left, bool panels) {
+    return std::clamp(message_bytes_left, panels ? kMost : before < kBeginning ? kLeast : kUsual, kMost);
   }
 
   // Whether the connection has had its turn. Its next event is then on its way: the reader has to say EAGAIN,

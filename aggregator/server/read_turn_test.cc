@@ -74,12 +74,17 @@ TEST(ReadTurnTest, GivesWayAndIsToldAtOnceToGoOn) {
 }
 
 TEST(ReadTurnTest, BeginsWithLittleAndTakesMoreOfMessages) {
-  EXPECT_EQ(ReadTurn::Bytes(0, 0), ReadTurn::kLeast);
-  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning - 1, 0), ReadTurn::kLeast);
-  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 0), ReadTurn::kUsual);
-  EXPECT_EQ(ReadTurn::Bytes(0, 5'000), 5'000u);
-  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 5'000), 5'000u);
-  EXPECT_EQ(ReadTurn::Bytes(0, 1 << 20), ReadTurn::kMost);
+  EXPECT_EQ(ReadTurn::Bytes(0, 0, false), ReadTurn::kLeast);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning - 1, 0, false), ReadTurn::kLeast);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 0, false), ReadTurn::kUsual);
+  EXPECT_EQ(ReadTurn::Bytes(0, 5'000, false), 5'000u);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 5'000, false), 5'000u);
+  EXPECT_EQ(ReadTurn::Bytes(0, 1 << 20, false), ReadTurn::kMost);
+}
+
+TEST(ReadTurnTest, APanelCatchesUpInOneTurn) {
+  EXPECT_EQ(ReadTurn::Bytes(0, 0, true), ReadTurn::kMost);
+  EXPECT_EQ(ReadTurn::Bytes(ReadTurn::kBeginning, 100, true), ReadTurn::kMost);
 }
 
 TEST(ReadTurnTest, ReadsIntoAllPiecesWithinItsTurn) {

@@ -130,6 +130,7 @@ void ReportCall::TakeMessage() {
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
   }
   const bool was_admitted = session_->admitted();
+  if (was_admitted && request_.frames_size() == 0) counted_->CountAsEmpty();
   if (!has_place_) {
     has_place_ = queue_.TakePlace(this);
     if (!has_place_) {

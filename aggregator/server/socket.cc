@@ -84,6 +84,11 @@ bool IsTcp(int fd) {
          (domain == AF_INET || domain == AF_INET6);
 }
 
+bool HasBytes(int fd) {
+  int unread = 0;
+  return ioctl(fd, SIOCINQ, &unread) == 0 && unread > 0;
+}
+
 bool CauseAnEvent(int fd) {
   const int one = 1;
   return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)) == 0;

@@ -24,6 +24,7 @@ bool PeerHasClosed(int fd);
 // Whether this side has ended it (Cut) before its peer did. Not of unix sockets.
 bool WasCut(int fd);
 bool IsTcp(int fd);
+bool HasBytes(int fd);
 // Whoever waits for bytes of it is told at once of those that are there, or that its peer has ended it: Linux
 // looks anew when SO_RCVLOWAT is set (4.18). False: it is closed.
 bool CauseAnEvent(int fd);
