@@ -22,7 +22,7 @@ namespace {
 
 std::vector<Attack> AllAttacks() {
   std::vector<Attack> all;
-  for (const auto& some : {ConnectionAttacks(), FrameAttacks(), CallAttacks()}) {
+  for (const auto& some : {ConnectionAttacks(), FrameAttacks(), CrowdAttacks(), CallAttacks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

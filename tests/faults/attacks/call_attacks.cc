@@ -14,6 +14,7 @@
 
 #include "core/wire/hello.h"
 #include "tests/faults/attacks/attack.h"
+#include "tests/faults/attacks/evil_hello.h"
 #include "tests/faults/attacks/raw_socket.h"
 #include "tributary/v1/federation.pb.h"
 #include "tributary/v1/fusion.pb.h"
@@ -185,18 +186,6 @@ void SendSlowUpdates(const Target& target) {
   });
 }
 
-std::string Hello(const std::string& node, int first_source, int sources) {
-  v1::ReportRequest request;
-  v1::Hello& hello = *request.mutable_hello();
-  hello.set_site("room");
-  hello.set_node(node);
-  hello.set_boot_id(wire::NewBootId());
-  for (int i = 0; i < sources; ++i) {
-    wire::AddSource(hello, fmt::format("evil-{}", first_source + i), 2, {"spare"});
-  }
-  return request.SerializeAsString();
-}
-
 constexpr const char* kReport = "/tributary.v1.FusionService/Report";
 
 // Nodes with 64 sources each: 32 stay, each next one takes the place of the oldest.
@@ -204,7 +193,7 @@ void FillSourceNames(const Target& target) {
   std::deque<std::unique_ptr<OpenCall>> nodes;
   for (int n = 0; !target.over; ++n) {
     nodes.push_back(std::make_unique<OpenCall>(Connection(target), kReport));
-    nodes.back()->Say(Hello(fmt::format("evil-{}", n), 64 * n, 64));
+    nodes.back()->Say(EvilHello(fmt::format("evil-{}", n), 64 * n, 64));
     nodes.back()->Hear(milliseconds(100));
     if (nodes.size() > 32) nodes.pop_front();
   }

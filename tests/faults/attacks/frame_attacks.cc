@@ -5,62 +5,12 @@
 #include <vector>
 
 #include "tests/faults/attacks/attack.h"
+#include "tests/faults/attacks/frames.h"
 #include "tests/faults/attacks/raw_socket.h"
 #include "tests/faults/attacks/tls_socket.h"
 
 namespace tributary::testing {
 namespace {
-
-constexpr char kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kContinuation = 9,
-               kEndHeaders = 4, kEndStream = 1;
-
-std::string Frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
-  frame += type;
-  frame += flags;
-  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
-  return frame + payload;
-}
-
-std::string Preface() { return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + Frame(kSettings, 0, 0, ""); }
-
-// A header that is not indexed.
-std::string Literal(const std::string& name, const std::string& value) {
-  return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) +
-         value;
-}
-
-// :method POST, :scheme http.
-std::string CallHeaders(const std::string& path) {
-  return "\x83\x86" + Literal(":path", path) + Literal(":authority", "x") +
-         Literal("content-type", "application/grpc") + Literal("te", "trailers");
-}
-
-// A whole call with an empty message: gRPC counts a call when its message is complete.
-std::string WholeCall(std::uint32_t stream, const std::string& headers) {
-  return Frame(kHeaders, kEndHeaders, stream, headers) +
-         Frame(kData, kEndStream, stream, std::string(5, '\0'));
-}
-
-// Repeats `speak` on a connection that `connect` opens until it fails, and then on a new one.
-template <class Connect, class Speak>
-void OnConnections(const Target& target, const Connect& connect, const Speak& speak) {
-  while (!target.over) {
-    auto socket = connect();
-    if (!socket.open() || !socket.Send(Preface())) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      continue;
-    }
-    speak(socket);
-  }
-}
-
-template <class Speak>
-void OnConnections(const Target& target, const Speak& speak) {
-  OnConnections(
-      target, [&] { return RawSocket(target.port); }, speak);
-}
 
 // CVE-2023-44487: streams that are reset as fast as they are opened.
 void ResetStreams(const Target& target, const std::string& path) {

@@ -17,14 +17,17 @@ namespace tributary::testing {
 
 class RawSocket {
  public:
-  // Connects to the loopback, from 127.0.0.`host`; open() is false if that fails.
-  explicit RawSocket(std::uint16_t port, std::uint32_t host = 2)
+  // Connects to the loopback, from 127.0.0.`host` and that port (0: any); open() is false if that fails.
+  explicit RawSocket(std::uint16_t port, std::uint32_t host = 2, std::uint16_t from_port = 0)
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     // Who is not answered tries again at once.
     HoldUpFor({0, 20'000});
     // Not the address of the honest.
+    const int again = 1;
+    setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &again, sizeof(again));
     sockaddr_in from{};
     from.sin_family = AF_INET;
+    from.sin_port = htons(from_port);
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
     bind(fd_.get(), reinterpret_cast<const sockaddr*>(&from), sizeof(from));
     sockaddr_in to{};
@@ -42,6 +45,12 @@ class RawSocket {
   int ReleaseNonBlocking() {
     fcntl(fd_.get(), F_SETFL, fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
     return fd_.Release();
+  }
+
+  // The connection is reset when it ends.
+  void EndWithReset() const {
+    const linger at_once{1, 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   }
 
   // Sends all, and reads nothing. False: the connection is over.

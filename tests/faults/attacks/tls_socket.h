@@ -5,7 +5,9 @@
 #include <poll.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "tests/faults/attacks/attack.h"
@@ -50,6 +52,17 @@ class TlsSocket {
     }
     return true;
   }
+
+  // The record of these bytes, at most 16 KiB, which SendRaw sends. Nothing else may be sent afterwards.
+  std::string Sealed(std::string_view bytes) {
+    SSL_set0_wbio(tls_.get(), BIO_new(BIO_s_mem()));
+    SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()));
+    std::string record(bytes.size() + 1'024, '\0');
+    const int length = BIO_read(SSL_get_wbio(tls_.get()), record.data(), static_cast<int>(record.size()));
+    record.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return record;
+  }
+  bool SendRaw(std::string_view bytes) { return socket_.SendOnly(bytes); }
 
  private:
   RawSocket socket_;
