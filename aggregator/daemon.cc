@@ -136,7 +136,7 @@ absl::Status Daemon::Start() {
                    http_ != nullptr
                        ? fmt::format("{} port {}", config_.http_tls ? "HTTPS" : "HTTP", http_port())
                        : "no HTTP");
-  runtime::LogInfo("peers can make it take {} MiB of memory; it may have {} MiB", SumOf(terms) >> 20,
+  runtime::LogInfo("peers can make it take {} of memory; it may have {} MiB", MiB(SumOf(terms)),
                    memory >> 20);
   return absl::OkStatus();
 }

@@ -70,9 +70,9 @@ std::uint64_t WatcherBytes(std::uint64_t slot) {
   return std::max(most, slot) + slot;
 }
 
-std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }
-
 }  // namespace
+
+std::string MiB(std::uint64_t bytes) { return fmt::format("{} MiB", (bytes + kMiB - 1) / kMiB); }
 
 std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config) {
   const server::ConnectionLimits& limits = config.connections;

@@ -19,6 +19,8 @@ struct MemoryTerm {
 // Every term that peers can make grow. docs/security.md says what is not among them.
 std::vector<MemoryTerm> MemoryTerms(const AggregatorConfig& config);
 std::uint64_t SumOf(const std::vector<MemoryTerm>& terms);
+// "28 MiB", rounded up.
+std::string MiB(std::uint64_t bytes);
 
 // The terms and their sum as lines of text.
 std::string MemoryText(const std::vector<MemoryTerm>& terms);

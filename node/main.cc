@@ -34,11 +34,21 @@ Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a devi
 Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level and the certificates again. Changed certificates are also taken without a signal.)";
 
 // An absent or busy device may be there at the next start; other faults must be mended by somebody.
-int Fault(const absl::Status& status) {
-  std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
+int ExitCode(const absl::Status& status) {
   const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
                         absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
   return may_pass ? runtime::kExitUnavailable : runtime::kExitConfig;
+}
+
+int Fault(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
+  return ExitCode(status);
+}
+
+// Once there is a log.
+int FaultInLog(const absl::Status& status) {
+  runtime::LogError("{}", std::string(status.message()));
+  return ExitCode(status);
 }
 
 absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
@@ -84,7 +94,7 @@ int Run(const runtime::DaemonArguments& arguments) {
   for (const std::string& remark : prepared->remarks) runtime::LogWarning("{}", remark);
 
   const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
-  if (!daemon.ok()) return Fault(daemon.status());
+  if (!daemon.ok()) return FaultInLog(daemon.status());
   runtime::AddBuildInfo((*daemon)->metrics());
   starting.reset();
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {

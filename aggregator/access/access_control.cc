@@ -32,8 +32,8 @@ absl::Status AccessControl::CheckCertificate(const Peer& peer) const {
   if (revoked == nullptr || revoked->size() == 0) return absl::OkStatus();
   if (!peer.certificate.empty() && !revoked->Lists(peer.certificate)) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      fmt::format("the certificate of \"{}\" is revoked: make another with `tributary certs --name {}`, and "
-                  "copy it to that machine",
+      fmt::format("the certificate of \"{}\" is revoked: make another with `tributary certs --name {} --out "
+                  "FOLDER`, with the folder that has the CA, and copy it to that machine",
                   peer.name, peer.name));
 }
 

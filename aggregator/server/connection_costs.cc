@@ -24,13 +24,14 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const std::chrono::nanoseconds of_others =
       times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
       times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
-  const std::chrono::nanoseconds spent = cost.processor - before.processor;
+  const std::chrono::nanoseconds spent = cost.processor - before.processor, ended = cost.ends - before.ends;
   constexpr std::chrono::nanoseconds kNothing{0};
-  own.unpaid = std::max(own.unpaid + spent - of_calls - of_others, kNothing);
+  own.unpaid = std::max(own.unpaid + spent + ended - of_calls - of_others, kNothing);
+  // Ends are none: calls that are slowed down by what their ends cost are never too many in a second.
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
   if (!first && own.reports > 0 && Owes(own))
     own.other_work += std::max(spent - of_calls - of_others, kNothing);
-  return spent;
+  return spent + ended;
 }
 
 std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t second) const {

@@ -2,7 +2,9 @@
 
 #include <grpc/support/log.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 
@@ -55,8 +57,12 @@ void ReadLine(gpr_log_func_args* line) {
   message.remove_prefix(kFailed.size());
   const HandshakeFault fault = FaultOf(message);
   ++Counts()[static_cast<std::size_t>(fault)];
-  static runtime::LogLimit lines(5, 30'000'000'000);
-  const auto more = lines.Admit(std::chrono::steady_clock::now().time_since_epoch().count());
+  struct Lines {
+    runtime::LogLimit limit{5, 30'000'000'000};
+  };
+  static std::array<Lines, kHandshakeFaults> lines;
+  const auto more = lines[static_cast<std::size_t>(fault)].limit.Admit(
+      std::chrono::steady_clock::now().time_since_epoch().count());
   if (!more) return;
   runtime::LogWarning("a TLS handshake{} failed: {}{}", PeerIn(message), Explain(fault, message), *more);
 }

@@ -25,6 +25,7 @@ namespace {
 struct Account {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::int64_t> processor_ns = 0;
+  std::atomic<std::int64_t> ends_ns = 0;
   std::atomic<std::uint64_t> bytes = 0;
   std::atomic<std::uint64_t> headers = 0;
   std::atomic<std::size_t> message_bytes_left = 0;
@@ -59,7 +60,7 @@ class Ended {
   }
   void Add(std::uint64_t inode, std::chrono::nanoseconds processor) {
     const runtime::MutexLock lock(mutex_);
-    if (const auto found = costs_.find(inode); found != costs_.end()) found->second.processor += processor;
+    if (const auto found = costs_.find(inode); found != costs_.end()) found->second.ends += processor;
   }
   std::optional<ReadCost> Find(std::uint64_t inode) const {
     const runtime::MutexLock lock(mutex_);
@@ -107,13 +108,15 @@ Waiting& TheWaiting() {
 
 // What the reads of others may still cost beyond usual ones.
 std::atomic<std::int64_t> others_ns = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kUsualReadNs = 200'000;  // of a turn with some calls
+// A turn without TLS is no more: who makes many calls is told by their number.
+constexpr std::int64_t kUsualReadNs = 1'500'000;
 
 struct Reader {
   bool counts = false;
   Account* of = nullptr;    // whose bytes it parses; null: nobody's
   std::uint64_t inode = 0;  // of that connection
   bool other = false;       // it may wait
+  bool ends = false;        // it ends, or a stream of it
   std::int64_t usual_ns = 0;
   std::int64_t since_ns = 0;
   ReadTurn turn = {};
@@ -136,11 +139,29 @@ std::int64_t ThreadNs() {
 }
 
 ReadCost CostIn(const Account& account) {
-  return {std::chrono::nanoseconds(account.processor_ns), account.bytes, account.headers, account.long_header,
-          account.crowd};
+  return {.processor = std::chrono::nanoseconds(account.processor_ns),
+          .ends = std::chrono::nanoseconds(account.ends_ns),
+          .bytes = account.bytes,
+          .headers = account.headers,
+          .long_header = account.long_header,
+          .crowd = account.crowd};
 }
 
 bool MayWait(const Account& account) { return account.speaks && !account.favoured; }
+
+// Whether it is not read until the next AllowOtherReads. Who would not be told then does not wait.
+bool MustWait(Account& account, int fd) {
+  if (!MayWait(account) || others_ns.load(std::memory_order_relaxed) > 0) return false;
+  if (!IsTcp(fd) || !(HasBytes(fd) || PeerHasClosed(fd))) return false;
+  if (!account.waits.exchange(true)) TheWaiting().Add({fd, account.inode});
+  return true;
+}
+
+// Whoever waits for the connection is told, also if it has ended: a reset leaves nothing to read.
+void GoOn(int fd) {
+  CauseAnEvent(fd);
+  if (PeerHasClosed(fd)) shutdown(fd, SHUT_RD);
+}
 
 // With what it has used since the last time.
 void Charge(Reader& reader) {
@@ -149,7 +170,8 @@ void Charge(Reader& reader) {
   const std::int64_t took_ns = now_ns - std::exchange(reader.since_ns, now_ns);
   if (reader.other && took_ns > reader.usual_ns) others_ns.fetch_sub(took_ns - reader.usual_ns);
   if (reader.of->inode == reader.inode) {
-    reader.of->processor_ns.fetch_add(took_ns, std::memory_order_relaxed);
+    (reader.ends ? reader.of->ends_ns : reader.of->processor_ns)
+        .fetch_add(took_ns, std::memory_order_relaxed);
   } else {
     TheEnded().Add(reader.inode, std::chrono::nanoseconds(took_ns));  // it took the time to close it
   }
@@ -170,6 +192,7 @@ void BeginEnd(Socket socket) {
   Account* const account = AccountOf(socket);
   if (!this_thread.counts || account == nullptr || this_thread.of == account) return;
   Charge(this_thread);
+  this_thread.ends = true;
   this_thread.of = account;
   this_thread.inode = socket.inode;
   this_thread.other = MayWait(*account);
@@ -182,6 +205,7 @@ void BeginReads(Socket socket) {
   if (account == nullptr) return;
   if (const ReadCost last = CostIn(*account); last.bytes > 0) TheEnded().Note(account->inode, last);
   account->processor_ns = 0;
+  account->ends_ns = 0;
   account->bytes = 0;
   account->headers = 0;
   account->message_bytes_left = 0;
@@ -216,16 +240,6 @@ void NoteSpeaking(Socket socket) {
 void FavourReads(Socket socket, bool favour) {
   if (Account* const account = AccountOf(socket); account != nullptr) account->favoured = favour;
 }
-
-namespace {
-
-// Whoever waits for the connection is told, also if it has ended: a reset leaves nothing to read.
-void GoOn(int fd) {
-  CauseAnEvent(fd);
-  if (PeerHasClosed(fd)) shutdown(fd, SHUT_RD);
-}
-
-}  // namespace
 
 void AllowOtherReads(std::chrono::nanoseconds most) {
   others_ns = most.count();
@@ -276,11 +290,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   Account* const account = AccountOf(fd);
   // Other threads also read what is none of the gRPC port's.
   if (!this_thread.counts && (account == nullptr || account->inode != InodeOf(fd))) return read();
-  const bool other = account != nullptr && MayWait(*account);
-  const bool waits = other && others_ns.load(std::memory_order_relaxed) <= 0 && IsTcp(fd) &&
-                     (HasBytes(fd) || PeerHasClosed(fd));
-  if (waits && !account->waits.exchange(true)) TheWaiting().Add({fd, account->inode});
-  if (waits || (account != nullptr && account->held) || this_thread.turn.IsOver(fd)) {
+  const bool waits = account != nullptr && (account->held || MustWait(*account, fd));
+  if (waits || this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
@@ -292,9 +303,11 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   if (got < 0 && errno == EAGAIN) return got;
   if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
   if (!this_thread.counts) return got;
+  const bool other = MayWait(*account);
   const bool measures = other || before < ReadTurn::kBeginning || measured.load(std::memory_order_relaxed);
   if (!measures) return got;
   // Its end costs, too, and many may end at once.
+  this_thread.ends = got <= 0;
   this_thread.usual_ns = got > 0 ? kUsualReadNs : 0;
   this_thread.of = account;
   this_thread.inode = account->inode;

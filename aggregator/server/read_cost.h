@@ -19,6 +19,7 @@ namespace tributary::server {
 // Otherwise that thread would make calls of whatever comes, faster than anybody counts them.
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
+  std::chrono::nanoseconds ends{0};       // the same for the ends of its streams and its own
   std::uint64_t bytes = 0;                // that any thread has read
   std::uint64_t headers = 0;              // among these
   bool long_header = false;               // longer than any that is admitted

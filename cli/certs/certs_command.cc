@@ -34,7 +34,7 @@ constexpr const char* kRevokeExamples = R"(Examples:
 
 Adds every certificate that was made for the names to crl.pem, signed by the CA. An aggregator whose [tls] names
 that file as crl ends the calls of these certificates within a second, and admits them no more. The name itself
-may have another certificate: make it with `tributary certs --name NAME`.)";
+may have another certificate: make it with `tributary certs --name NAME --out certs`.)";
 
 struct CertsArguments {
   std::string out;

@@ -76,7 +76,11 @@ void CheckConfiguration(DoctorOptions& options, checks::CheckReport& report) {
   const runtime::SystemClock clock;
   const absl::Status files = node::PrepareNode(*file, clock).status();
   if (files.ok()) return report.Ok("files", "models, images and certificates can be used");
-  AddFaults("files", files, "Install the file, or correct the key that names it", report);
+  AddFaults("files", files,
+            "Do what it says; a file that is missing or cannot be read: install it for the daemon's user, or "
+            "correct the "
+            "key that names it",
+            report);
 }
 
 checks::CheckReport Examine(DoctorOptions options) {

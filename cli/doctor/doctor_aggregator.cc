@@ -113,8 +113,11 @@ bool CheckAggregator(const DoctorOptions& options, checks::CheckReport& report) 
   const ConnectionArguments& connection = options.connection;
   // What this machine lacks is not the aggregator's answer.
   if (const absl::Status own = Connect(connection).status(); !own.ok()) {
-    report.Fault("aggregator", std::string(own.message()),
-                 "Mend what it names, or run this as the user of the daemon");
+    const bool files = std::ranges::any_of(report.lines, [](const checks::CheckLine& line) {
+      return line.check == "files" && line.finding == checks::Finding::kFault;
+    });
+    report.Fault("aggregator", files ? "was not asked: see the files above" : std::string(own.message()),
+                 files ? "Mend these first" : "Do what it says, or run this as the user of the daemon");
     return false;
   }
   std::string certificate_pem;

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
@@ -122,8 +123,9 @@ void LiveTls::Read(Part& part, absl::Status (LiveTls::*take)()) {
   if (!status.ok() && fault != part.fault) {
     ++part.refused;
     runtime::LogWarning("tls: the changed files are refused, the earlier ones stay in force: {}",
-                        runtime::Printable(fault));
+                        absl::StrReplaceAll(runtime::Printable(fault), {{"\n", "; "}}));
   }
+  if (status.ok() && !part.fault.empty()) runtime::LogInfo("tls: the changed files are in order again");
   part.fault = std::move(fault);
 }
 

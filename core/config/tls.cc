@@ -94,7 +94,7 @@ absl::Status CheckUses(X509* certificate, TlsUses uses, const std::string& path)
     return Fault(path, uses.server ? "may not be used by a client; an aggregator with a parent takes one of "
                                      "`tributary certs --child NAME=ADDRESS`"
                                    : "may not be used by a client; nodes and commands take one of "
-                                     "`tributary certs --name NAME`");
+                                     "`tributary certs --name NAME --out FOLDER`");
   }
   return absl::OkStatus();
 }

@@ -38,6 +38,9 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "Trying to connect an http1.x server")) {
     return "HTTP is served there, not gRPC: give the aggregator's `listen`, not that of [http]";
   }
+  if (Says(message, "missing selected ALPN property")) {
+    return "no gRPC is served there, perhaps HTTPS: give the aggregator's `listen`, not that of [http]";
+  }
   if (Says(message, "C-ares status") || Says(message, "DNS resolution failed")) {
     return "no such host: check the name, or give an address";
   }

@@ -42,6 +42,14 @@ TEST(PeerStatusTest, SaysThatAnHttpPortIsNoGrpcPort) {
       HasSubstr("HTTP is served there, not gRPC"));
 }
 
+TEST(PeerStatusTest, SaysThatAnHttpsPortIsNoGrpcPort) {
+  EXPECT_THAT(
+      TextOf(
+          "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:7480: Cannot check peer: "
+          "missing selected ALPN property."),
+      HasSubstr("perhaps HTTPS: give the aggregator's `listen`"));
+}
+
 TEST(PeerStatusTest, SaysThatThereIsNoSuchHost) {
   EXPECT_EQ(
       HandshakeAdvice("DNS resolution failed for nohost:7400: C-ares status is not ARES_SUCCESS qtype=AAAA "
