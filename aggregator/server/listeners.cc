@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -22,7 +21,6 @@
 namespace tributary::server {
 namespace {
 
-constexpr std::string_view kUnix = "unix:";
 // A peer that acknowledges nothing for so long is gone; the same as the keepalive.
 constexpr int kUserTimeoutMs = 5'000;
 
@@ -103,10 +101,6 @@ absl::StatusOr<std::vector<runtime::Descriptor>> BindHost(const std::string& add
   return bound;
 }
 
-std::string UnixPathOf(const std::string& address) {
-  return address.starts_with(kUnix) ? address.substr(kUnix.size()) : "";
-}
-
 // Only a connect tells a live socket from one that a killed process left behind.
 bool IsLeftBehind(const sockaddr_un& name) {
   const runtime::Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -136,7 +130,7 @@ absl::StatusOr<runtime::Descriptor> BindUnix(const std::string& address, const s
 
 }  // namespace
 
-SocketFile::SocketFile(const std::string& address) : path_(UnixPathOf(address)) {
+SocketFile::SocketFile(const std::string& address) : path_(runtime::UnixPathOf(address)) {
   struct stat present {};
   if (path_.empty() || stat(path_.c_str(), &present) != 0) return;
   device_ = present.st_dev;
@@ -162,7 +156,7 @@ int PortOf(int fd) {
 }
 
 absl::StatusOr<std::vector<runtime::Descriptor>> BindListeners(const std::string& address) {
-  if (const std::string path = UnixPathOf(address); !path.empty()) {
+  if (const std::string path = runtime::UnixPathOf(address); !path.empty()) {
     std::vector<runtime::Descriptor> bound;
     ASSIGN_OR_RETURN(runtime::Descriptor fd, BindUnix(address, path));
     bound.push_back(std::move(fd));

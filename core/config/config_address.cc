@@ -9,9 +9,8 @@ namespace tributary::config {
 
 void SettleAddress(const ConfigSection& section, std::string_view key, std::string& address,
                    runtime::AddressUse use, const AddressReach& reach) {
-  constexpr std::string_view kUnix = "unix:";
-  if (address.size() > kUnix.size() && address.starts_with(kUnix))
-    address = std::string(kUnix) + section.File(address.substr(kUnix.size()));
+  if (const std::string path = runtime::UnixPathOf(address); !path.empty())
+    address = "unix:" + section.File(path);
   if (absl::Status status = runtime::CheckAddress(address, use); !status.ok()) {
     section.Fault(key, std::string(status.message()));
   } else if (!reach.allowed && !runtime::IsLoopback(address)) {

@@ -115,6 +115,10 @@ absl::Status CheckAddress(std::string_view address, AddressUse use) {
   return absl::OkStatus();
 }
 
+std::string UnixPathOf(std::string_view address) {
+  return address.starts_with(kUnix) ? std::string(address.substr(kUnix.size())) : "";
+}
+
 std::string WhyNotListen(int error) {
   switch (error) {
     case EADDRINUSE:

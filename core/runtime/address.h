@@ -31,6 +31,9 @@ enum class AddressUse {
 };
 absl::Status CheckAddress(std::string_view address, AddressUse use);
 
+// The path in "unix:path"; empty for other addresses.
+std::string UnixPathOf(std::string_view address);
+
 // Why nobody can listen at an address, by the errno of bind(2) or listen(2), and what to do.
 std::string WhyNotListen(int error);
 

@@ -100,6 +100,11 @@ TEST(AddressTest, ANumberThatIsNoIpAddressIsNoHostName) {
   }
 }
 
+TEST(AddressTest, TellsThePathOfAUnixSocket) {
+  EXPECT_EQ(UnixPathOf("unix:/run/hub.sock"), "/run/hub.sock");
+  EXPECT_EQ(UnixPathOf("127.0.0.1:7400"), "");
+}
+
 TEST(AddressTest, SaysWhyNobodyCanListenAndWhatToDo) {
   EXPECT_THAT(WhyNotListen(EADDRINUSE), HasSubstr("another process listens there"));
   EXPECT_THAT(WhyNotListen(EADDRNOTAVAIL), HasSubstr("this machine has no such address"));
