@@ -17,7 +17,6 @@
 
 #include "aggregator/server/listeners.h"
 #include "core/runtime/log.h"
-#include "core/runtime/printable.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_address.h"
@@ -32,10 +31,11 @@ constexpr std::int64_t kSweepNs = 1'000'000'000;
 constexpr std::int64_t kUnheardLookNs = 250'000'000;
 // Between two looks at the memory: a flood of calls makes gRPC take some 60 MiB.
 constexpr int kLookMs = 20;
-// Between two looks for floods, while the process uses a quarter of a processor or more: a header in frames
-// of a few bytes costs gRPC 1.51 the square of its length (CVE-2023-33953).
+// Between two looks for floods, while the process has used a quarter of a processor or more for a while, or
+// others than panels cost as much in one look.
 constexpr int kBusyLookMs = 5;
 constexpr int kBusyShare = 4;
+constexpr int kBusyWindowMs = 100;
 // So long the door stays alert: floods come in bursts, and whoever has flooded comes back when it may, a
 // minute later at the latest.
 constexpr std::int64_t kAfterWorkNs = 2'000'000'000, kAfterFloodNs = 120'000'000'000;
@@ -101,7 +101,8 @@ FrontDoor::FrontDoor(const ConnectionLimits& limits, MemoryWatch memory, const r
       memory_(std::move(memory)),
       clock_(clock),
       wake_(eventfd(0, EFD_CLOEXEC)),
-      reserve_(OpenReserve()) {}
+      reserve_(OpenReserve()),
+      log_(clock) {}
 
 absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& address,
                                                              ConnectionLimits limits, MemoryWatch memory,
@@ -172,7 +173,10 @@ void FrontDoor::LetIn() {
   if (now_ns - let_in_ns_ >= kPauseMs * 1'000'000LL) {
     let_in_ns_ = now_ns;
     let_in_ = 0;
-    SayGaveUp(suspects_.ForgetGone(), now_ns);
+    if (const std::size_t gone = suspects_.ForgetGone(); gone > 0) {
+      connections_.Count(ConnectionFault::kGaveUp, gone);
+      log_.GaveUp(gone);
+    }
   }
   while (let_in_ < kLetIn) {
     runtime::Descriptor connection(room_.Next());
@@ -197,7 +201,7 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
   if (peer.empty() || PeerHasClosed(connection.get())) return;
   if (connections_.IsQuarantined(peer, Second())) {
-    SayRefused(ConnectionFault::kQuarantined, peer);
+    Refuse(ConnectionFault::kQuarantined, peer);
   } else {
     GiveToGrpc(std::move(connection));
   }
@@ -211,8 +215,8 @@ void FrontDoor::GiveToGrpc(runtime::Descriptor connection) {
 
 bool FrontDoor::IsAlert(std::int64_t now_ns) {
   const nanoseconds past(now_ns - judged_ns_);
-  // In less time a single burst of frames looks like work.
-  if (past >= std::chrono::milliseconds(kLookMs)) {
+  // In less time a burst of frames looks like work.
+  if (past >= std::chrono::milliseconds(kBusyWindowMs)) {
     judged_ns_ = now_ns;
     const std::int64_t process_ns = ProcessorNs();
     const bool busy = nanoseconds(process_ns - std::exchange(process_ns_, process_ns)) >= past / kBusyShare;
@@ -239,7 +243,9 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
     }
   }
   connections_.TellFavoured(FavourReads);
-  held_back_.Look(connections_.TakeOtherWork(), past);
+  const OtherWork work = connections_.TakeOtherWork();
+  if (work.time >= past / kBusyShare) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
+  held_back_.Look(work, past);
 }
 
 void FrontDoor::CutSilentTalkers(nanoseconds spent) {
@@ -268,11 +274,7 @@ void FrontDoor::WatchMemory(std::int64_t now_ns) {
       CutAndQuarantine(connections_, each);
     }
   }
-  if (greediest.empty()) return;
-  if (const auto more = memory_lines_.Admit(now_ns)) {
-    runtime::LogError("memory has nearly run out: {} cut{}", runtime::Counted(greediest.size(), "connection"),
-                      *more);
-  }
+  if (!greediest.empty()) log_.CutForMemory(greediest.size());
 }
 
 void FrontDoor::TurnAway() {
@@ -283,13 +285,7 @@ void FrontDoor::TurnAway() {
   if (filtered == filter_.addresses()) return;
   for (const std::string& each : filtered) {
     if (std::ranges::count(filter_.addresses(), each) > 0) continue;
-    const std::optional<Quarantine::Stay> stay = connections_.StayOf(each, Second());
-    if (!stay) continue;
-    if (const auto more = flood_lines_.limit.Admit(clock_.SteadyNs())) {
-      runtime::LogWarning("{} floods this port ({}: {}): new connections from there get no answer for {} s{}",
-                          each, ConnectionFaultName(stay->fault), ConnectionFaultText(stay->fault),
-                          stay->length_s, *more);
-    }
+    if (const auto stay = connections_.StayOf(each, Second())) log_.Floods(each, *stay);
   }
   filter_.Set(std::move(filtered));
 }
@@ -321,7 +317,7 @@ bool FrontDoor::AcceptOne(int listener) {
   reserve_.Close();
   runtime::Descriptor refused(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   const bool came = refused.open();
-  if (came) SayRefused(ConnectionFault::kNoDescriptor, PeerOfSocket(refused.get()));
+  if (came) Refuse(ConnectionFault::kNoDescriptor, PeerOfSocket(refused.get()));
   refused.Close();
   reserve_ = OpenReserve();
   return came;
@@ -333,9 +329,9 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   if (peer.empty() || PeerHasClosed(connection.get())) return;
   if (connections_.IsQuarantined(peer, Second())) {
     ++turned_away_;
-    return SayRefused(ConnectionFault::kQuarantined, peer);
+    return Refuse(ConnectionFault::kQuarantined, peer);
   }
-  if (memory_state_ >= MemoryState::kFull) return SayRefused(ConnectionFault::kMemory, peer);
+  if (memory_state_ >= MemoryState::kFull) return Refuse(ConnectionFault::kMemory, peer);
   // Those that are closed already must not push others out.
   if (connections_.HasManySilent(peer)) SweepIfDue(kBusySweepNs);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
@@ -343,7 +339,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
     SweepIfDue(kBusySweepNs);
     fault = connections_.Refuses(peer);
   }
-  if (fault) return SayRefused(*fault, peer);
+  if (fault) return Refuse(*fault, peer);
   const Socket socket{connection.get(), InodeOf(connection.get())};
   BeginReads(socket);
   const std::optional<Socket> cut = connections_.Add(peer, socket, Second());
@@ -353,10 +349,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
     room_.Enter(std::move(connection), socket.inode, clock_.SteadyNs());
   }
   if (!cut) return;
-  if (const auto more = cut_lines_.limit.Admit(clock_.SteadyNs())) {
-    runtime::LogWarning("connection from {} cut: it has made no call, as too many others{}",
-                        PeerOfSocket(cut->fd), *more);
-  }
+  log_.CutAsSilent(PeerOfSocket(cut->fd));
   if (!room_.Close(*cut)) Cut(*cut);
 }
 
@@ -365,40 +358,17 @@ bool FrontDoor::SweepIfDue(std::int64_t interval_ns) {
   if (now_ns - swept_ns_ < interval_ns) return false;
   swept_ns_ = now_ns;
   for (const std::string& peer : room_.CloseOlderThan(now_ns - kFirstWordsNs)) {
-    SayRefused(ConnectionFault::kNoFirstWords, peer);
+    Refuse(ConnectionFault::kNoFirstWords, peer);
   }
   CutFloods(now_ns);  // with what those have cost that are forgotten now
   connections_.Sweep(IsOpen);
-  SayLeftOut(now_ns);
+  log_.LeftOut();
   return true;
 }
 
-void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
+void FrontDoor::Refuse(ConnectionFault fault, const std::string& peer) {
   connections_.Count(fault);
-  const auto more = LinesOf(fault).Admit(clock_.SteadyNs());
-  if (!more) return;
-  runtime::LogWarning("connection from {} refused ({}): {}{}", peer, ConnectionFaultName(fault),
-                      ConnectionFaultText(fault), *more);
-}
-
-void FrontDoor::SayGaveUp(std::size_t gone, std::int64_t now_ns) {
-  if (gone == 0) return;
-  connections_.Count(ConnectionFault::kGaveUp, gone);
-  if (const auto more = LinesOf(ConnectionFault::kGaveUp).Admit(now_ns)) {
-    runtime::LogWarning("{} gave up ({}): {}{}", runtime::Counted(gone, "connection"),
-                        ConnectionFaultName(ConnectionFault::kGaveUp),
-                        ConnectionFaultText(ConnectionFault::kGaveUp), *more);
-  }
-}
-
-void FrontDoor::SayLeftOut(std::int64_t now_ns) {
-  for (std::size_t i = 0; i < kConnectionFaults; ++i) {
-    const auto fault = static_cast<ConnectionFault>(i);
-    const std::uint64_t more = LinesOf(fault).TakeLeftOut(now_ns);
-    if (more == 0) continue;
-    runtime::LogWarning("{} more refused ({}): {}", runtime::Counted(more, "connection"),
-                        ConnectionFaultName(fault), ConnectionFaultText(fault));
-  }
+  log_.Refused(fault, peer);
 }
 
 void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {

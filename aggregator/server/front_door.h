@@ -1,7 +1,6 @@
 // The listening socket of the gRPC port. Bounds connections before they cost a handshake.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/server/address_filter.h"
 #include "aggregator/server/connection_table.h"
+#include "aggregator/server/door_log.h"
 #include "aggregator/server/held_back.h"
 #include "aggregator/server/listeners.h"
 #include "aggregator/server/memory_watch.h"
@@ -21,7 +21,6 @@
 #include "aggregator/server/waiting_room.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
-#include "core/runtime/log.h"
 #include "core/runtime/thread_rank.h"
 
 namespace tributary::server {
@@ -95,13 +94,7 @@ class FrontDoor {
   void WatchMemory(std::int64_t now_ns);
   // Has the kernel do it for the addresses that stay out, and counts what it did.
   void TurnAway();
-  void SayRefused(ConnectionFault fault, const std::string& peer);
-  void SayGaveUp(std::size_t gone, std::int64_t now_ns);
-  // Lines that a limit has suppressed, and after which none came.
-  void SayLeftOut(std::int64_t now_ns);
-  runtime::LogLimit& LinesOf(ConnectionFault fault) {
-    return refused_lines_[static_cast<std::size_t>(fault)].limit;
-  }
+  void Refuse(ConnectionFault fault, const std::string& peer);
 
   ConnectionTable connections_;
   MemoryWatch memory_;
@@ -131,12 +124,7 @@ class FrontDoor {
   // gRPC's own, which ends calls: a flood of them must not share the processors with those who fuse.
   runtime::ForeignThreads executor_{"default-executo", runtime::ThreadRank::kBackground};
   int turned_away_ = 0;  // in one go, because their address is quarantined
-  struct Lines {
-    runtime::LogLimit limit{10, 10'000'000'000};
-  };
-  Lines flood_lines_, cut_lines_;
-  std::array<Lines, kConnectionFaults> refused_lines_;  // a flood for one reason hides no other
-  runtime::LogLimit memory_lines_{10, 10'000'000'000};
+  DoorLog log_;
   HandOver hand_over_;
   Used used_;
   std::jthread thread_;

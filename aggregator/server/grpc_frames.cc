@@ -1,6 +1,6 @@
-// Scans what gRPC is about to parse (FrameScan), with and without TLS, and tells whose streams end
-// (BeginEnd): this module defines the functions by which gRPC makes a connection, parses its bytes and ends
-// its streams, and calls gRPC's own from them.
+// Scans what gRPC is about to parse (FrameScan), with and without TLS, and tells whose streams end (BeginEnd)
+// and when a thread waits (BeginWait): this module defines the functions by which gRPC makes a connection,
+// parses its bytes, ends its streams and waits for more, and calls gRPC's own from them.
 #include <dlfcn.h>
 #include <grpc/slice.h>
 #include <grpcpp/version_info.h>
@@ -25,11 +25,16 @@ static_assert(GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51);
 struct grpc_chttp2_stream;
 struct grpc_chttp2_transport;
 struct grpc_endpoint;
+struct grpc_pollset;
+struct grpc_pollset_worker;
 struct grpc_transport;
 
 namespace grpc_core {
 class ChannelArgs;
-}
+class Timestamp {
+  std::int64_t milliseconds_;
+};
+}  // namespace grpc_core
 
 int grpc_endpoint_get_fd(grpc_endpoint* endpoint);
 
@@ -148,4 +153,14 @@ __attribute__((visibility("default"))) void grpc_chttp2_mark_stream_closed(grpc_
       "streamiiN4absl7debian36StatusE");
   if (const Scanned* const scanned = AllTransports().Find(transport)) BeginEnd(scanned->socket);
   mark(transport, stream, close_reads, close_writes, std::move(error));
+}
+
+__attribute__((visibility("default"))) absl::Status grpc_pollset_work(grpc_pollset* pollset,
+                                                                      grpc_pollset_worker** worker,
+                                                                      grpc_core::Timestamp deadline) {
+  using namespace tributary::server;  // NOLINT(google-build-using-namespace): this is one of its functions
+  static auto* const work = OfGrpc<absl::Status(grpc_pollset*, grpc_pollset_worker**, grpc_core::Timestamp)>(
+      "_Z17grpc_pollset_workP12grpc_pollsetPP19grpc_pollset_workerN9grpc_core9TimestampE");
+  BeginWait();
+  return work(pollset, worker, deadline);
 }

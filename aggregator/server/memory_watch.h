@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "core/runtime/memory_limit.h"
@@ -25,8 +26,7 @@ class MemoryWatch {
   using Bytes = std::function<std::uint64_t()>;
 
   // `limit`: bytes. `resident` and `in_use`: the process's; others in tests.
-  explicit MemoryWatch(
-      std::uint64_t limit, Bytes resident = [] { return runtime::ResidentBytes(); }, Bytes in_use = InUse)
+  explicit MemoryWatch(std::uint64_t limit, Bytes resident = Resident(), Bytes in_use = InUse)
       : limit_(limit), resident_(std::move(resident)), in_use_(std::move(in_use)) {}
 
   // Some microseconds while there is plenty.
@@ -40,6 +40,9 @@ class MemoryWatch {
   }
 
  private:
+  static Bytes Resident() {
+    return [memory = std::make_shared<runtime::ResidentMemory>()] { return memory->Bytes(); };
+  }
   static std::uint64_t InUse() {
     const struct mallinfo2 all = mallinfo2();
     return all.uordblks + all.hblkhd;

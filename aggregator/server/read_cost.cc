@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "aggregator/server/read_turn.h"
+#include "aggregator/server/work_time.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary::server {
@@ -118,7 +118,7 @@ struct Reader {
   bool other = false;       // it may wait
   bool ends = false;        // it ends, or a stream of it
   std::int64_t usual_ns = 0;
-  std::int64_t since_ns = 0;
+  WorkTime time = {};
   ReadTurn turn = {};
 };
 thread_local Reader this_thread;
@@ -131,12 +131,6 @@ std::size_t SomeWork() {
 }
 
 constexpr double kWorkOfAServerNs = 200'000;
-
-std::int64_t ThreadNs() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
-}
 
 ReadCost CostIn(const Account& account) {
   return {.processor = std::chrono::nanoseconds(account.processor_ns),
@@ -166,8 +160,7 @@ void GoOn(int fd) {
 // With what it has used since the last time.
 void Charge(Reader& reader) {
   if (reader.of == nullptr) return;
-  const std::int64_t now_ns = ThreadNs();
-  const std::int64_t took_ns = now_ns - std::exchange(reader.since_ns, now_ns);
+  const std::int64_t took_ns = reader.time.Take();
   if (reader.other && took_ns > reader.usual_ns) others_ns.fetch_sub(took_ns - reader.usual_ns);
   if (reader.of->inode == reader.inode) {
     (reader.ends ? reader.of->ends_ns : reader.of->processor_ns)
@@ -188,6 +181,11 @@ void EndRead() {
   this_thread.of = nullptr;
 }
 
+void BeginWait() {
+  EndRead();
+  this_thread.time.WaitsAreTold();
+}
+
 void BeginEnd(Socket socket) {
   Account* const account = AccountOf(socket);
   if (!this_thread.counts || account == nullptr || this_thread.of == account) return;
@@ -197,7 +195,7 @@ void BeginEnd(Socket socket) {
   this_thread.inode = socket.inode;
   this_thread.other = MayWait(*account);
   this_thread.usual_ns = kUsualReadNs;
-  this_thread.since_ns = ThreadNs();
+  this_thread.time.Begin();
 }
 
 void BeginReads(Socket socket) {
@@ -271,10 +269,10 @@ void ForgetEnded() { TheEnded().Forget(); }
 double ProcessorSlowness() {
   std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < 5; ++i) {
-    const std::int64_t begin_ns = ThreadNs();
+    const std::int64_t begin_ns = ThreadProcessorNs();
     const volatile std::size_t kept = SomeWork();
     static_cast<void>(kept);
-    least_ns = std::min(least_ns, ThreadNs() - begin_ns);
+    least_ns = std::min(least_ns, ThreadProcessorNs() - begin_ns);
   }
   return std::clamp(static_cast<double>(least_ns) / kWorkOfAServerNs, 1.0, 100.0);
 }
@@ -312,6 +310,6 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   this_thread.of = account;
   this_thread.inode = account->inode;
   this_thread.other = other;
-  this_thread.since_ns = ThreadNs();
+  this_thread.time.Begin();
   return got;
 }

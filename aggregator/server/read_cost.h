@@ -13,10 +13,10 @@ namespace tributary::server {
 // gRPC reads and parses on the threads that fuse, before anybody hears of a call: refused calls, headers that
 // grow (CVE-2023-33953), pings. No limit of gRPC's and no count of calls sees all of these, so their cost is
 // measured where it arises. This module defines recvmsg(), by which gRPC reads: from one read of a thread to
-// its next, the processor's time is that of the connection read first, or of the one whose streams end. Where
-// a connection is read while another thread writes to it, gRPC goes on with it on a thread of its own, which
-// gives way to fusion: its time counts for nobody, but each connection has its turn there, too (ReadTurn).
-// Otherwise that thread would make calls of whatever comes, faster than anybody counts them.
+// its next, or to its next wait, the time is that of the connection read first, or of the one whose streams
+// end. Where a connection is read while another thread writes to it, gRPC goes on with it on a thread of its
+// own, which gives way to fusion: its time counts for nobody, but each connection has its turn there, too
+// (ReadTurn). Otherwise that thread would make calls of whatever comes, faster than anybody counts them.
 struct ReadCost {
   std::chrono::nanoseconds processor{0};  // of the threads that called CountReads, as far as it is measured
   std::chrono::nanoseconds ends{0};       // the same for the ends of its streams and its own
@@ -26,14 +26,15 @@ struct ReadCost {
   bool crowd = false;                     // of more headers at once than may be calls
 };
 
-// Whether the processor's time is measured for all. It always is for a connection's beginning
-// (ReadTurn::kBeginning), in which floods begin; but its clock takes as long as a twentieth of a frame. Any
-// thread.
+// Whether the time is measured for all reads. It always is for a connection's beginning
+// (ReadTurn::kBeginning), in which floods begin, and for all but panels. Any thread.
 void MeasureReads(bool measure);
 // The calling thread's time counts from now on, from each read to the next one or to EndRead: call that
 // whenever gRPC returns to it. What it does until it reads again is nobody's.
 void CountReads();
 void EndRead();
+// The thread waits for what comes next: nothing that passes meanwhile is anybody's.
+void BeginWait();
 // A stream of this connection ends: what the thread does from now on is done for it, until the next read.
 void BeginEnd(Socket socket);
 

@@ -1,7 +1,6 @@
 #include "aggregator/server/read_cost.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -10,27 +9,22 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "aggregator/server/connection_table.h"
-#include "aggregator/server/first_words.h"
-#include "aggregator/server/frame_scan.h"
-#include "aggregator/server/ingest_server.h"
 #include "aggregator/server/read_turn.h"
 #include "aggregator/server/tcp_pair.h"
-#include "core/runtime/clock.h"
 #include "core/runtime/descriptor.h"
-#include "core/runtime/metrics.h"
 #include "tests/support/process.h"
 
 namespace tributary::server {
 namespace {
 
 using std::chrono::nanoseconds;
+
+constexpr auto kTurn = static_cast<ssize_t>(ReadTurn::kLeast);
 
 // Two ends of a connection, and reads of one of them.
 class ReadCostTest : public ::testing::Test {
@@ -43,8 +37,8 @@ class ReadCostTest : public ::testing::Test {
     socket_ = {own_.get(), InodeOf(own_.get())};
   }
   // What recv() does is not counted: gRPC reads by recvmsg().
-  ssize_t Read() const {
-    std::array<char, 100> bytes{};
+  ssize_t Read(std::size_t room = ReadTurn::kMost) const {
+    std::string bytes(room, '\0');
     iovec piece{bytes.data(), bytes.size()};
     msghdr message{};
     message.msg_iov = &piece;
@@ -130,10 +124,10 @@ class ReadTurnsTest : public ReadCostTest {
 // gRPC asks for more before it parses.
 TEST_F(ReadTurnsTest, ChargesOnWhenAConnectionGivesWay) {
   BeginReads(socket_);
-  Send(300);
+  Send(3 * ReadTurn::kLeast);
   std::thread([this] {
     CountReads();
-    EXPECT_EQ(Read(), 100);
+    EXPECT_EQ(Read(), kTurn);
     EXPECT_EQ(Read(), -1);
     EXPECT_EQ(errno, EAGAIN);
     Work(std::chrono::milliseconds(3));
@@ -146,15 +140,15 @@ TEST_F(ReadTurnsTest, ChargesOnWhenAConnectionGivesWay) {
 // gRPC has a thread of its own for connections that another thread writes to.
 TEST_F(ReadTurnsTest, GiveWayInEveryThread) {
   BeginReads(socket_);
-  Send(300);
+  Send(3 * ReadTurn::kLeast);
   std::thread([this] {
-    EXPECT_EQ(Read(), 100);
+    EXPECT_EQ(Read(), kTurn);
     EXPECT_EQ(Read(), -1);
     Work(std::chrono::milliseconds(3));
     EXPECT_EQ(Read(), -1);
-    EXPECT_EQ(Read(), 100) << "the next turn";
+    EXPECT_EQ(Read(), kTurn) << "the next turn";
   }).join();
-  EXPECT_EQ(ReadCostOf(socket_)->bytes, 200u);
+  EXPECT_EQ(ReadCostOf(socket_)->bytes, 2 * ReadTurn::kLeast);
   EXPECT_EQ(ReadCostOf(socket_)->processor, nanoseconds(0)) << "it does not fuse";
 }
 
@@ -298,8 +292,8 @@ TEST_F(ReadTurnsTest, AnEndIsChargedToWhoseItIs) {
 TEST_F(ReadTurnsTest, AreOfConnectionsThatAreKnown) {
   BeginReads({socket_.fd, socket_.inode + 1});  // which has ended
   Send(300);
-  EXPECT_EQ(Read(), 100);
-  EXPECT_EQ(Read(), 100) << "no turns: it may be another server's";
+  EXPECT_EQ(Read(100), 100);
+  EXPECT_EQ(Read(100), 100) << "no turns: it may be another server's";
 }
 
 TEST_F(ReadCostTest, RemembersWhoHadTheDescriptorBeforeUntilAllAreLookedAt) {
@@ -325,86 +319,6 @@ TEST_F(ReadCostTest, IsOfOneConnection) {
   EXPECT_FALSE(ReadCostOf({socket_.fd, socket_.inode + 1}).has_value()) << "another one had the descriptor";
   EXPECT_FALSE(ReadCostOf({-1, 0}).has_value());
   EXPECT_FALSE(ReadCostOf({1 << 16, 0}).has_value());
-}
-
-// gRPC reads by the function that is defined here. The peer is none of gRPC's: any thread that waits in gRPC
-// reads any of its connections.
-class ReadsOfGrpcTest : public ::testing::Test {
- protected:
-  ReadsOfGrpcTest() {
-    IngestOptions options;
-    options.listen = "127.0.0.1:0";
-    server_ = *IngestServer::Start(options, state_);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
-    EXPECT_EQ(connect(peer_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
-    Send(std::string(kHttp2Preface) + kSettings);
-  }
-  void Send(const std::string& bytes) const {
-    EXPECT_EQ(send(peer_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-
-  const std::string kSettings{"\0\0\0\4\0\0\0\0\0", kFrameHeaderBytes};
-  const std::string kAcknowledged{"\0\0\0\4\1\0\0\0\0", kFrameHeaderBytes};
-  runtime::SystemClock clock_;
-  publish::AggregatorState state_{clock_};
-  std::unique_ptr<IngestServer> server_;
-  const runtime::Descriptor peer_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-};
-
-TEST_F(ReadsOfGrpcTest, AreCharged) {
-  EXPECT_TRUE(testing::WaitFor([&] {
-    send(peer_.get(), kSettings.data(), kSettings.size(), MSG_NOSIGNAL);
-    for (int fd = 0; fd < 1024; ++fd) {
-      const std::optional<ReadCost> cost = ReadCostOf({fd, InodeOf(fd)});
-      if (cost && cost->bytes > kHttp2Preface.size() + kSettings.size()) return true;
-    }
-    return false;
-  }));
-}
-
-TEST_F(ReadsOfGrpcTest, GoOnUntilAllIsReadThoughTheyGiveWay) {
-  constexpr std::size_t kFrames = 30 * ReadTurn::kLeast / kFrameHeaderBytes;
-  std::string frames;
-  for (std::size_t i = 0; i < kFrames; ++i) frames += kSettings;
-  Send(frames);
-  std::string answers;
-  std::size_t acknowledged = 0;
-  EXPECT_TRUE(testing::WaitFor([&] {
-    std::array<char, 4096> bytes{};
-    const ssize_t got = recv(peer_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) answers.append(bytes.data(), static_cast<std::size_t>(got));
-    acknowledged = 0;
-    for (std::size_t at = 0; (at = answers.find(kAcknowledged, at)) != std::string::npos; ++at)
-      ++acknowledged;
-    return acknowledged == kFrames + 1;
-  })) << acknowledged;
-}
-
-// It would wait for the rest of the header.
-TEST_F(ReadsOfGrpcTest, EndWithAHeaderThatIsTooLong) {
-  constexpr std::size_t kPart = 10'000;
-  static_assert(2 * kPart > FrameScan::kMostHeaderBytes);
-  const auto frame = [](char type) {
-    const std::string head{'\0', static_cast<char>(kPart >> 8), static_cast<char>(kPart & 0xff), type};
-    return head + std::string("\0\0\0\0\1", 5) + std::string(kPart, 'a');
-  };
-  constexpr char kOfHeaders = 1, kOfContinuation = 9;
-  Send(frame(kOfHeaders) + frame(kOfContinuation));
-  EXPECT_TRUE(testing::WaitFor([&] {
-    std::array<char, 4096> bytes{};
-    const ssize_t got = recv(peer_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN);
-  }));
-  runtime::Metrics metrics;
-  metrics.AddCollector([this](runtime::Reading& reading) { server_->Collect(reading); });
-  EXPECT_TRUE(testing::WaitFor([&] {
-    return metrics.Text().find("tributary_connections_refused_total{reason=\"long_header\"} 1\n") !=
-           std::string::npos;
-  })) << metrics.Text();
 }
 
 TEST(ProcessorSlownessTest, IsOfThisMachine) {

@@ -45,15 +45,18 @@ class Room {
 }  // namespace
 
 bool ReadTurn::IsOver(int fd) {
-  if (fd != fd_ || refusals_ == kRefusals || !HasBytes(fd) || !IsTcp(fd) || !CauseAnEvent(fd)) return false;
+  if (fd != fd_ || left_ > 0 || refusals_ == kRefusals || !HasBytes(fd) || !IsTcp(fd) || !CauseAnEvent(fd))
+    return false;
   ++refusals_;
   return true;
 }
 
 ssize_t ReadTurn::Read(int fd, msghdr* message, int flags, std::size_t most) {
-  const Room room(*message, most);
+  const std::size_t turn = fd == fd_ && left_ > 0 ? left_ : most;
+  const Room room(*message, turn);
   const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
   fd_ = got > 0 && static_cast<std::size_t>(got) == room.bytes() ? fd : kNone;
+  left_ = turn - room.bytes();
   refusals_ = 0;
   return got;
 }

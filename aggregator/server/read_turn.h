@@ -27,12 +27,13 @@ class ReadTurn {
   // Whether the connection has had its turn. Its next event is then on its way: the reader has to say EAGAIN,
   // upon which gRPC waits for that.
   bool IsOver(int fd);
-  // The connection's turn: reads on, so many bytes at most.
+  // The connection's turn: reads on, so many bytes at most. gRPC may have less room for them, and read again.
   ssize_t Read(int fd, msghdr* message, int flags, std::size_t most);
 
  private:
   static constexpr int kNone = -1;
-  int fd_ = kNone;  // read last, if it took all of its turn
+  int fd_ = kNone;        // read last, if it may have more
+  std::size_t left_ = 0;  // of its turn, in bytes
   int refusals_ = 0;
 };
 

@@ -94,6 +94,9 @@ TEST(ReadTurnTest, ReadsIntoAllPiecesWithinItsTurn) {
   EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast, {600, 424, 600}), kLeast);
   EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast, {600, 300}), 900)
       << "there is room for no more";
+  EXPECT_FALSE(turn.IsOver(connection.own.get())) << "its turn goes on";
+  EXPECT_EQ(Read(turn, connection.own.get(), ReadTurn::kLeast), kLeast - 900);
+  EXPECT_TRUE(turn.IsOver(connection.own.get()));
 }
 
 TEST(ReadTurnTest, AnothersTurnEndsItsRest) {

@@ -1,9 +1,12 @@
 #include "core/runtime/memory_limit.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <limits>
 #include <vector>
@@ -60,9 +63,17 @@ struct Pages {
   std::uint64_t resident = 0;
 };
 
-Pages PagesOf(const MemorySources& sources) {
+Descriptor OpenPages(const MemorySources& sources) {
+  return Descriptor(open((sources.process + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+Pages PagesIn(const Descriptor& statm) {
+  std::array<char, 128> text{};
+  const ssize_t bytes = pread(statm.get(), text.data(), text.size(), 0);
+  const char* const end = text.data() + std::max<ssize_t>(bytes, 0);
   Pages pages;
-  std::ifstream(sources.process + "/statm") >> pages.address_space >> pages.resident;
+  const char* const rest = std::from_chars(text.data(), end, pages.address_space).ptr;
+  if (rest != end) std::from_chars(rest + 1, end, pages.resident);
   return pages;
 }
 
@@ -75,11 +86,15 @@ std::uint64_t MemoryLimit(const MemorySources& sources) {
   return std::min(machine, LimitOfControlGroups(sources));
 }
 
-std::uint64_t ResidentBytes(const MemorySources& sources) { return PagesOf(sources).resident * PageBytes(); }
+std::uint64_t ResidentBytes(const MemorySources& sources) { return ResidentMemory(sources).Bytes(); }
+
+ResidentMemory::ResidentMemory(const MemorySources& sources) : statm_(OpenPages(sources)) {}
+
+std::uint64_t ResidentMemory::Bytes() const { return PagesIn(statm_).resident * PageBytes(); }
 
 std::uint64_t FreeMemory(const MemorySources& sources) {
   const auto left = [](std::uint64_t limit, std::uint64_t used) { return limit - std::min(limit, used); };
-  const Pages pages = PagesOf(sources);
+  const Pages pages = PagesIn(OpenPages(sources));
   std::uint64_t free = left(MemoryLimit(sources), pages.resident * PageBytes());
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/runtime/descriptor.h"
+
 namespace tributary::runtime {
 
 // Where the system tells it; tests have folders of their own.
@@ -19,6 +21,16 @@ std::uint64_t MemoryLimit(const MemorySources& sources = {});
 
 // Bytes of this process in memory.
 std::uint64_t ResidentBytes(const MemorySources& sources = {});
+
+// The same for who asks often: the file stays open, which takes a quarter of the time. Any thread.
+class ResidentMemory {
+ public:
+  explicit ResidentMemory(const MemorySources& sources = {});
+  std::uint64_t Bytes() const;
+
+ private:
+  Descriptor statm_;
+};
 
 // Bytes that this process may still take: below MemoryLimit() and below the limit of its address space
 // (ulimit -v). 0: none.

@@ -62,5 +62,18 @@ TEST_F(MemoryLimitTest, WhatIsLeftIsTheLimitWithoutWhatIsUsed) {
   EXPECT_EQ(FreeMemory(sources_), 0u);
 }
 
+TEST_F(MemoryLimitTest, WhatIsInMemoryIsReadAnewEachTime) {
+  Write("/proc/statm", "100 3 0 0 0 0 0");
+  const ResidentMemory resident(sources_);
+  const std::uint64_t before = resident.Bytes();
+  EXPECT_EQ(before, ResidentBytes(sources_));
+  Write("/proc/statm", "1000 12 0 0 0 0 0");
+  EXPECT_EQ(resident.Bytes(), 4 * before);
+  Write("/proc/statm", "1000");
+  EXPECT_EQ(resident.Bytes(), 0u);
+  EXPECT_EQ(ResidentBytes({root_ + "/nowhere", ""}), 0u);
+  EXPECT_GT(ResidentMemory().Bytes(), std::uint64_t{1} << 20);
+}
+
 }  // namespace
 }  // namespace tributary::runtime

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/runtime/descriptor.h"
+
 namespace tributary::runtime {
 
 // Linux gives each thread a nice value of its own, and raising it takes no privilege. A thread of a lower
@@ -33,7 +35,7 @@ void EnterThread(const std::string& name, ThreadRank rank);
 class ForeignThreads {
  public:
   // `name`: of each such thread, as far as the kernel shows it.
-  ForeignThreads(std::string name, ThreadRank rank) : name_(std::move(name)), rank_(rank) {}
+  ForeignThreads(std::string name, ThreadRank rank);
 
   // Ranks those that have started since the last look. Costs a microsecond if the process had as many threads
   // at the last two.
@@ -42,6 +44,7 @@ class ForeignThreads {
  private:
   const std::string name_;
   const ThreadRank rank_;
+  const Descriptor tasks_;
   std::set<std::string> ranked_;  // by the kernel's number
   std::uint64_t threads_ = 0;     // at the last look
   bool again_ = false;            // their number had changed then
