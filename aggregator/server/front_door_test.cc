@@ -353,51 +353,5 @@ TEST_F(FrontDoorTest, WhoHasGoneBeforeItWasTakenInCountsForNobody) {
   EXPECT_FALSE(door_->connections().IsQuarantined("127.0.0.1:1", FrontDoor::Second()));
 }
 
-TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {
-  const testing::ScratchFolder folder;
-  const std::string path = folder.Path("socket");
-  for (int i = 0; i < 2; ++i) {
-    auto door = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
-    ASSERT_TRUE(door.ok()) << door.status();
-    if (i == 0) {
-      ASSERT_EQ(link(path.c_str(), (path + ".left").c_str()), 0);
-    }
-    door->reset();
-    if (i == 0) {
-      ASSERT_EQ(rename((path + ".left").c_str(), path.c_str()), 0);
-    }
-  }
-  EXPECT_NE(access(path.c_str(), F_OK), 0) << "removed at the end";
-}
-
-TEST_F(FrontDoorTest, TakesNoUnixSocketFromAnotherProcessAndNoOtherFile) {
-  const testing::ScratchFolder folder;
-  const std::string path = folder.Path("socket");
-  const auto listen = [&](const std::string& at) {
-    return FrontDoor::Listen("unix:" + at, {}, MemoryWatch(kMemory), clock_);
-  };
-  const auto first = listen(path);
-  ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ((*first)->port(), 0);
-  EXPECT_THAT(listen(path).status().ToString(), HasSubstr("another process listens there; stop it"));
-  EXPECT_EQ(access(path.c_str(), F_OK), 0) << "it is still the first one's";
-
-  const std::string other = folder.Write("text", "x");
-  EXPECT_THAT(listen(other).status().ToString(), HasSubstr("is no socket; remove it"));
-  EXPECT_EQ(access(other.c_str(), F_OK), 0);
-}
-
-TEST_F(FrontDoorTest, LeavesThePathOfItsUnixSocketToWhoHasTakenIt) {
-  const testing::ScratchFolder folder;
-  const std::string path = folder.Path("socket");
-  auto first = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
-  ASSERT_TRUE(first.ok()) << first.status();
-  ASSERT_EQ(unlink(path.c_str()), 0);
-  const auto second = FrontDoor::Listen("unix:" + path, {}, MemoryWatch(kMemory), clock_);
-  ASSERT_TRUE(second.ok()) << second.status();
-  first->reset();
-  EXPECT_EQ(access(path.c_str(), F_OK), 0);
-}
-
 }  // namespace
 }  // namespace tributary::server
