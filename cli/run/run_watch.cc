@@ -10,11 +10,13 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -44,10 +46,11 @@ struct RunWatchArguments {
 // What changes between rounds stands in one line that is overwritten.
 class RunScreen {
  public:
-  explicit RunScreen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {}
+  RunScreen(bool json, std::string aggregator)
+      : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0), aggregator_(std::move(aggregator)) {}
 
   void Show(const v1::WatchRunResponse& response) {
-    away_ = false;
+    if (std::exchange(away_, false)) SayLink("is back");
     if (json_) {
       std::cout << wire::MessageJson(response) << std::endl;
       return;
@@ -68,9 +71,9 @@ class RunScreen {
   }
 
   // Said once, until something comes again.
-  void Away(const std::string& aggregator) {
+  void Away(const std::string& reason) {
     if (std::exchange(away_, true)) return;
-    std::cerr << erase() << "tributary run watch: " << aggregator << " is away, trying again\n";
+    SayLink(absl::StrCat("is away (", runtime::Printable(reason), "), trying again"));
   }
 
   void End(const v1::Run& run) const {
@@ -78,10 +81,14 @@ class RunScreen {
   }
 
  private:
+  void SayLink(const std::string& what) const {
+    std::cerr << erase() << "tributary run watch: " << runtime::Printable(aggregator_) << " " << what << "\n";
+  }
   const char* erase() const { return terminal_ ? "\r\x1b[K" : ""; }
 
   const bool json_;
   const bool terminal_;
+  const std::string aggregator_;
   std::string said_;            // the last line of a run that waits
   std::uint32_t clusters_ = 0;  // that were found last
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
@@ -92,7 +99,7 @@ class RunScreen {
 absl::Status WatchRun(const RunWatchArguments& arguments) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Connect(arguments.connection));
   const auto stub = v1::RunService::NewStub(channel);
-  RunScreen screen(arguments.json);
+  RunScreen screen(arguments.json, arguments.connection.aggregator);
   v1::WatchRunRequest request;
   request.set_run(arguments.run);
   request.set_after_round(arguments.after);
@@ -120,7 +127,7 @@ absl::Status WatchRun(const RunWatchArguments& arguments) {
     const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                       status.error_code() == grpc::StatusCode::CANCELLED;
     if (!away || !lost || now - *lost >= kPatience) return FromPeer(status, arguments.connection);
-    screen.Away(arguments.connection.aggregator);
+    screen.Away(status.error_message());
     std::this_thread::sleep_for(kPause);
     link::AwaitConnection(*channel);
   }

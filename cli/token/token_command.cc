@@ -22,6 +22,7 @@
 #include "core/config/config.h"
 #include "core/config/pem.h"
 #include "core/runtime/printable.h"
+#include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
@@ -86,6 +87,18 @@ std::string DateAndTime(std::int64_t unix_s) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(unix_s));
 }
 
+// A token that nobody has read is of use to nobody, and only this shows it.
+absl::Status ShowToken(const std::string& text, const std::string& file, const config::AccessToken& record) {
+  if (std::cout << text << std::endl) return absl::OkStatus();
+  const int error = errno;
+  RETURN_IF_ERROR(
+      ChangeTokens(file, [&](config::TokenSet& tokens) { return tokens.Remove(record.id).status(); }));
+  return WithExitCode(
+      absl::UnavailableError(
+          fmt::format("standard output: {}; the token is gone from {} again", std::strerror(error), file)),
+      runtime::kExitCantCreate);
+}
+
 absl::Status CreateToken(const TokenCreateArguments& arguments) {
   if (!config::IsName(arguments.name)) {
     return UsageError("--name: expected 1 to 128 bytes without control and hidden characters");
@@ -98,16 +111,14 @@ absl::Status CreateToken(const TokenCreateArguments& arguments) {
   RETURN_IF_ERROR(
       ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
   if (arguments.json) {
-    std::cout << wire::DumpJson({{"token", token.text},
-                                 {"id", token.record.id},
-                                 {"name", token.record.name},
-                                 {"role", config::TokenRoleName(token.record.role)},
-                                 {"expires_unix_s", token.record.expires_unix_s}})
-              << "\n";
-    return absl::OkStatus();
+    const std::string json = wire::DumpJson({{"token", token.text},
+                                             {"id", token.record.id},
+                                             {"name", token.record.name},
+                                             {"role", config::TokenRoleName(token.record.role)},
+                                             {"expires_unix_s", token.record.expires_unix_s}});
+    return ShowToken(json, arguments.file, token.record);
   }
-  std::cout << token.text << "\n";
-  return absl::OkStatus();
+  return ShowToken(token.text, arguments.file, token.record);
 }
 
 // The hash by which a board knows the authority.
@@ -149,8 +160,7 @@ absl::Status InviteBoards(const TokenInviteArguments& arguments) {
   token.record.ca_sha256 = ca_sha256;
   RETURN_IF_ERROR(
       ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
-  std::cout << invitation->Text() << "\n";
-  return absl::OkStatus();
+  return ShowToken(invitation->Text(), arguments.file, token.record);
 }
 
 // An absent file has no tokens, which the aggregator takes; whoever asks may have mistyped it.

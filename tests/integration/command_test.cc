@@ -332,5 +332,13 @@ TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
   }
 }
 
+TEST_F(CommandTest, ATokenThatCannotBeShownIsNotKept) {
+  const std::string file = folder_.Path("tokens.toml");
+  const Said said = RunWithoutRoom("tributary token create --name wall --file " + file);
+  EXPECT_EQ(said.exit_code, 73);
+  EXPECT_THAT(said.text, HasSubstr("the token is gone from " + file + " again"));
+  EXPECT_THAT(Run({"token", "list", "--file", file}).text, HasSubstr("no tokens"));
+}
+
 }  // namespace
 }  // namespace tributary::testing

@@ -90,9 +90,10 @@ TEST_F(OperatorTest, AWatcherGoesOnWithTheRunAfterTheAggregatorWasKilled) {
   ASSERT_TRUE(WaitFor([&] { return Committed() >= 2 && !watch.Log().empty(); })) << watch.Log();
   aggregator_.process().Signal(SIGKILL);
   aggregator_.process().Wait(std::chrono::seconds(10));
-  ASSERT_TRUE(WaitFor([&] { return watch.Log().find("is away, trying again") != std::string::npos; }));
+  ASSERT_TRUE(WaitFor([&] { return watch.Log().find(" is away (") != std::string::npos; }));
   aggregator_.Start();
   EXPECT_EQ(watch.Wait(std::chrono::seconds(60)), 0) << watch.Log();
+  EXPECT_NE(watch.Log().find(" is back\n"), std::string::npos) << watch.Log();
   std::vector<int> rounds;
   std::istringstream lines(watch.Log());
   for (std::string line; std::getline(lines, line);) {
