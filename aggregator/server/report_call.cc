@@ -93,7 +93,9 @@ void ReportCall::OnRead(bool ok) {
     return End(absl::OkStatus());
   }
   counted_->CountMessage();
+  const std::size_t bytes = incoming_.Length();
   TakeMessage();
+  if (request_room_.IsTooMuchWith(bytes)) request_ = v1::ReportRequest();
   if (ending_) return;
   // The slot may wait for the next message of this stream.
   if (session_->sources() > 1) return ReadOn();
@@ -145,7 +147,7 @@ void ReportCall::TakeMessage() {
   } else if (session_->admitted()) {
     counted_->CountAsReport();
     SayThatItCame();
-    request_ = v1::ReportRequest();
+    request_ = v1::ReportRequest();  // no hello comes again
     Answer();
   }
   if (refusal) return End(*refusal);

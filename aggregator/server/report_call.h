@@ -9,6 +9,7 @@
 #include "aggregator/server/counted_call.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/report_session.h"
+#include "core/wire/kept_room.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
@@ -72,7 +73,8 @@ class ReportCall {
 
   // Raw, so that a message that does not parse differs from the end of the stream.
   grpc::ByteBuffer incoming_;
-  v1::ReportRequest request_;    // reused
+  v1::ReportRequest request_;  // reused
+  wire::KeptRoom request_room_;
   v1::ReportResponse response_;  // reused
   std::optional<absl::Status> ending_;
   bool registered_ = false;

@@ -232,8 +232,7 @@ StreamRefusal ReportSession::Superseded() const {
 }
 
 void ReportSession::TakeAnswer(v1::ReportResponse& response) {
-  // Swap, so that both keep their memory.
-  response.Clear();
+  response = v1::ReportResponse();  // which keeps the room of no refusal
   response.set_acknowledged_sequence(answer_.acknowledged_sequence());
   response.mutable_refusals()->Swap(answer_.mutable_refusals());
   response.set_slot_ns(answer_.slot_ns());

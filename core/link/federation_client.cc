@@ -296,9 +296,9 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
   const std::stop_callback cancel(stop, [&context] { context->TryCancel(); });
   const std::stop_callback again(declaration.replaced, [&context] { context->TryCancel(); });
   const auto reader = stub_.Get()->Participate(context.get(), request);
-  v1::ParticipateResponse response;
   bool ended = false;
-  while (reader->Read(&response)) {
+  // Each its own: an aggregator could let what they keep grow without a limit.
+  for (v1::ParticipateResponse response; reader->Read(&response); response = v1::ParticipateResponse()) {
     if (!answered) {
       answered = true;
       ++streams_;

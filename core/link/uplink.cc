@@ -18,6 +18,7 @@
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
+#include "core/wire/kept_room.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -250,6 +251,7 @@ class ReportUplink final : public Uplink {
       progressed_ = true;
     }
     if (phase_ == Phase::kHello) BeginReporting(now_ns);
+    if (response_room_.IsTooMuchWith(response_.ByteSizeLong())) response_ = v1::ReportResponse();
     Read();
   }
 
@@ -376,7 +378,8 @@ class ReportUplink final : public Uplink {
   bool progressed_ = false;  // this stream has acknowledged something
   absl::Status failure_;     // why this side ended the stream
   grpc::Status status_;
-  v1::ReportResponse response_;
+  v1::ReportResponse response_;  // reused
+  wire::KeptRoom response_room_;
   Reconnect reconnect_;
   std::int64_t next_attempt_ns_ = 0;
   std::int64_t phase_deadline_ns_ = 0;

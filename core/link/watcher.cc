@@ -11,6 +11,7 @@
 #include "core/runtime/clock.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
+#include "core/wire/kept_room.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -41,6 +42,7 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   connected = context.GetServerInitialMetadata().contains(wire::kWatchAdmitted);
   if (connected) on_link(absl::OkStatus());
   v1::WatchResponse response;
+  wire::KeptRoom room;
   wire::WatchedSlot slot;
   wire::SiteDescription site;
   while (reader->Read(&response)) {
@@ -55,6 +57,7 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
       return status;
     }
     on_slot(slot, site);
+    if (room.IsTooMuchWith(response.ByteSizeLong())) response = v1::WatchResponse();
   }
   return wire::StreamEnd(reader->Finish());
 }

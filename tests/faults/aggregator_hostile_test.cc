@@ -157,6 +157,29 @@ TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
   EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
 }
 
+// The message is parsed into again and again, and each of its frames would keep the room that it once had.
+TEST_F(HostilePeerTest, TakesNoMemoryByMessagesOfWhichAnotherFrameIsLargeEachTime) {
+  constexpr int kMessages = 256, kBytes = 128 << 10;
+  const auto resident = [&] { return MetricValue(aggregator_.Metrics(), "process_resident_memory_bytes"); };
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  const double before = resident();
+  std::uint64_t sequence = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    v1::ReportRequest message;
+    for (int frame = 0; frame <= i; ++frame) message.add_frames()->set_sequence(++sequence);
+    message.mutable_frames(i)->mutable_means()->Resize(kBytes / sizeof(float), 0);
+    peer.Send(message);
+    std::uint64_t acknowledged = 0;
+    for (int answers = 0; acknowledged < sequence && answers <= i; ++answers) {
+      acknowledged = peer.Receive().acknowledged_sequence();
+    }
+    ASSERT_EQ(acknowledged, sequence) << i;
+  }
+  EXPECT_LT(resident() - before, 0.25 * kMessages * kBytes);
+}
+
 // Each held the thread that fuses for some 15 to 30 ms.
 TEST_F(HostilePeerTest, IsRefusedAHelloOfThousandsOfLeavesAndFramesOfUnknownFields) {
   v1::ReportRequest large = Hello("south");
