@@ -23,10 +23,16 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
       times(messages - std::exchange(own.paid_messages, messages)) * limits_.paid_by_message;
   const std::chrono::nanoseconds of_others =
       times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
-      times(cost.bytes - before.bytes) * limits_.paid_by_byte + past / limits_.paid_by_time;
-  const std::chrono::nanoseconds spent = cost.processor - before.processor, ended = cost.ends - before.ends;
+      times(cost.bytes - before.bytes) * limits_.paid_by_byte +
+      past / (own.reports > 0 ? limits_.paid_by_time : 4 * limits_.paid_by_time);
+  const std::int64_t work_ns = own.pulse->work_ns.load(std::memory_order_relaxed);
+  const std::chrono::nanoseconds spent =
+      cost.processor - before.processor +
+      std::chrono::nanoseconds(work_ns - std::exchange(own.charged_work_ns, work_ns));
+  const std::chrono::nanoseconds ended = cost.ends - before.ends;
   constexpr std::chrono::nanoseconds kNothing{0};
   own.unpaid = std::max(own.unpaid + spent + ended - of_calls - of_others, kNothing);
+  if (first && own.reports == 0) own.excused = std::min(own.unpaid, limits_.notable());
   // Ends are none: calls that are slowed down by what their ends cost are never too many in a second.
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
   if (!first && own.reports > 0 && Owes(own))
@@ -44,9 +50,14 @@ std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t se
   return fruitless - own.fruitless_before;
 }
 
-void ConnectionTable::TellFavoured(const std::function<void(Socket, bool)>& favour) const {
+void ConnectionTable::TellRanks(const std::function<void(Socket, ReadRank)>& tell) const {
   const runtime::MutexLock lock(mutex_);
-  for (const auto& [peer, each] : connections_) favour(each.socket, each.reports > 0 && !Owes(each));
+  for (const auto& [peer, each] : connections_) {
+    const bool panel_or_watcher = each.reports > 0 || each.paid_sent > 0;
+    tell(each.socket, !panel_or_watcher ? ReadRank::kOther
+                      : Owes(each)      ? ReadRank::kOwing
+                                        : ReadRank::kFavoured);
+  }
 }
 
 OtherWork ConnectionTable::TakeOtherWork() {
@@ -105,7 +116,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (AddressOf(peer) == wire::kUnixAddress) continue;  // its calls cannot be told, so nothing would pay
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
     if (each.unpaid > limits_.unpaid) take(peer, Cut(&each, ConnectionFault::kStall));
-    if (each.whose != nullptr && Owes(each)) unpaid[each.whose] += each.unpaid;
+    if (each.whose != nullptr && AddsUp(each)) unpaid[each.whose] += each.unpaid - each.excused;
     if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
       fruitless[each.whose] += headers;
     if (!each.silent || spent.count() == 0) continue;
@@ -117,7 +128,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {
     for (auto& [peer, each] : connections_) {
-      if (Owes(each) && unpaid.contains(each.whose)) take(peer, Cut(&each, ConnectionFault::kStall));
+      if (AddsUp(each) && unpaid.contains(each.whose)) take(peer, Cut(&each, ConnectionFault::kStall));
     }
   }
   std::erase_if(fruitless, [this](const auto& each) { return each.second <= limits_.fruitless_headers; });
@@ -131,6 +142,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   if (addresses.empty()) return costly;
   for (const std::string& address : addresses) {
     silent_costs_.erase(address);
+    ++refused_[static_cast<std::size_t>(ConnectionFault::kStall)];  // also if all have gone by themselves
     quarantine_.KeepOut(address, ConnectionFault::kStall, second);
   }
   for (auto& [peer, each] : connections_) {

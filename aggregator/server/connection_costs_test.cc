@@ -87,6 +87,32 @@ TEST_F(FleetCostTest, WhatAHandshakeCostsDoesNotAddUp) {
   EXPECT_EQ(Look(costs), std::set<int>());
 }
 
+// They are read at the same instant, and each costs little.
+TEST_F(FleetCostTest, WhatManyConnectionsOfAPeerCostLaterAddsUp) {
+  const auto all_cost = [](std::chrono::nanoseconds each) {
+    std::map<int, std::chrono::nanoseconds> costs;
+    for (int port = 1; port <= 100; ++port) costs[port] = each;
+    return costs;
+  };
+  for (int port = 1; port <= 100; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
+  const std::chrono::nanoseconds first = limits_.paid_by_call + limits_.noticed() * 2;
+  EXPECT_EQ(Look(all_cost(first)), std::set<int>()) << "handshakes";
+  EXPECT_EQ(Look(all_cost(limits_.noticed() * 9 / 10)), std::set<int>());
+  EXPECT_EQ(Look(all_cost(limits_.noticed() * 9 / 10)).size(), 100u);
+}
+
+TEST_F(CostTest, WhatAHelloMakesAThreadDoIsCharged) {
+  AddSpeaking("192.0.2.1:1");
+  constexpr std::chrono::nanoseconds kNothing{0};
+  EXPECT_EQ(Look({{1, kNothing}}), std::set<int>());
+  const auto pulse = table_.PulseOf("192.0.2.1:1");
+  pulse->work_ns += half_.count();
+  EXPECT_EQ(Look({{1, kNothing}}), std::set<int>());
+  EXPECT_EQ(Look({{1, kNothing}}), std::set<int>()) << "once";
+  pulse->work_ns += half_.count() + half_.count() / 10;
+  EXPECT_EQ(Look({{1, kNothing}}), std::set{1});
+}
+
 // A chunk of a model on a slow processor, and window updates of a watcher.
 TEST_F(CostTest, BytesAndMessagesToItPay) {
   AddSpeaking("192.0.2.1:1");
@@ -216,23 +242,25 @@ TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
 
 // A stolen board's report pays for nothing else.
 TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
-  const auto favoured = [this] {
-    std::map<int, bool> all;
-    table_.TellFavoured([&](Socket socket, bool favour) { all[socket.fd] = favour; });
+  using enum ReadRank;
+  const auto ranks = [this] {
+    std::map<int, ReadRank> all;
+    table_.TellRanks([&](Socket socket, ReadRank rank) { all[socket.fd] = rank; });
     return all;
   };
   for (int host = 1; host <= 3; ++host) AddSpeaking("192.0.2." + std::to_string(host) + ":1");
   for (const char* peer : {"192.0.2.1:1", "192.0.2.2:1"}) table_.NoteReport(peer);
-  EXPECT_EQ(favoured(), (std::map<int, bool>{{1, true}, {2, true}, {3, false}}));
+  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kFavoured}, {2, kFavoured}, {3, kOther}}));
   constexpr std::chrono::nanoseconds kNothing{0};
-  Look({{1, kNothing}, {2, kNothing}});
+  table_.PulseOf("192.0.2.3:1")->sent += 1;  // a slot: it watches
+  Look({{1, kNothing}, {2, kNothing}, {3, kNothing}});
   const auto pulse = table_.PulseOf("192.0.2.1:1");
   pulse->heard += 1'000;
   pulse->empty += 1'000;
   table_.PulseOf("192.0.2.2:1")->heard += 1'000;
   const std::chrono::nanoseconds more = limits_.notable() * 2;
   EXPECT_EQ(Look({{1, more}, {2, more}}), std::set<int>());
-  EXPECT_EQ(favoured(), (std::map<int, bool>{{1, false}, {2, true}, {3, false}}))
+  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kOwing}, {2, kFavoured}, {3, kFavoured}}))
       << "empty messages pay nothing";
   const OtherWork work = table_.TakeOtherWork();
   ASSERT_EQ(work.of.size(), 1u);

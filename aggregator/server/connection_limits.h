@@ -82,23 +82,24 @@ struct ConnectionLimits {
   // frame, 57 a call, 20 a slot to a watcher, 0.8 ns a byte). More would buy an attacker's other bytes. All
   // connections of a peer together may cost no more: they are read in turns.
   std::chrono::nanoseconds unpaid = std::chrono::milliseconds(40);
-  // What counts among them. A fresh connection's handshake does not: a name may have hundreds.
+  // What counts among them of one that reports, and of any other.
   std::chrono::nanoseconds notable() const { return unpaid / 16; }
+  std::chrono::nanoseconds noticed() const { return unpaid / 80; }
   std::chrono::nanoseconds paid_by_call = std::chrono::microseconds(150);
   std::chrono::nanoseconds paid_by_message = std::chrono::microseconds(15);
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
   std::chrono::nanoseconds paid_by_byte{4};
-  int paid_by_time = 5'000;  // a part of the time that passes
+  int paid_by_time = 5'000;  // a part of the time that passes; of a connection without reports a quarter
   // What they may spend in one second on connections of one address that have not made a call, and on those
   // that have gone and left something unpaid.
-  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
+  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(20);
   // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
   // handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
-  std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
+  std::chrono::nanoseconds handshakes() const { return 12 * silent_cost; }
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
-  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
+  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 4; }
   // Beyond this none of it begins until the next second: handshakes alone never make a flood.
   std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.

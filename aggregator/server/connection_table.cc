@@ -116,8 +116,14 @@ void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
   const runtime::MutexLock lock(mutex_);
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
+    Connection& own = each->second;
     // Calls outlive their connection: as long as there are any, they are its own.
-    if (each->second.calls == 0 && closed.contains(each->second.number)) Forget(each);
+    if (own.calls == 0 && closed.contains(own.number)) {
+      // gRPC has ended it by itself, after many pings for one, or it has given up.
+      if (own.silent && !own.cut && own.cost.bytes >= kMuchOfASilentOne)
+        ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
+      Forget(each);
+    }
     each = next;
   }
 }

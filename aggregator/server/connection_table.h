@@ -28,11 +28,12 @@ namespace tributary::server {
 
 // What comes of a connection's bytes, and what answers them. Any thread counts.
 struct ConnectionPulse {
-  std::uint64_t number = 0;              // of its connection, from the beginning on
-  std::atomic<std::uint64_t> heard = 0;  // calls and messages
-  std::atomic<std::uint64_t> calls = 0;  // of these
-  std::atomic<std::uint64_t> empty = 0;  // messages of reports, also of these, that bring no frame
-  std::atomic<std::uint64_t> sent = 0;   // messages to a watcher, and again for each kSentPiece of them
+  std::uint64_t number = 0;               // of its connection, from the beginning on
+  std::atomic<std::uint64_t> heard = 0;   // calls and messages
+  std::atomic<std::uint64_t> calls = 0;   // of these
+  std::atomic<std::uint64_t> empty = 0;   // messages of reports, also of these, that bring no frame
+  std::atomic<std::uint64_t> sent = 0;    // messages to a watcher, and again for each kSentPiece of them
+  std::atomic<std::int64_t> work_ns = 0;  // of a thread that fuses, beside reading: hellos
   static constexpr std::size_t kSentPiece = 8 << 10;
 };
 
@@ -156,6 +157,9 @@ class ConnectionTable {
     bool report = false;
   };
   Greediest TakeGreediest();
+  // Bytes that one without a call has sent when it ends: then it counts as kNoCall. A handshake has 2 to 4
+  // KiB.
+  static constexpr std::uint64_t kMuchOfASilentOne = 8 << 10;
   static constexpr std::uint64_t kGreedy = 256 << 10, kLittle = 4 << 10;
 
   // Charges each connection with what it has cost since the last call, `past` ago, in that second of any
@@ -170,8 +174,8 @@ class ConnectionTable {
   };
   std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
                                  std::chrono::nanoseconds past, std::int64_t second);
-  // Whether each connection reports and owes nothing notable.
-  void TellFavoured(const std::function<void(Socket, bool)>& favour) const;
+  // Tells that of each connection. A panel or a watcher is favoured while it owes nothing notable.
+  void TellRanks(const std::function<void(Socket, ReadRank)>& tell) const;
   // Since the last call; what TakeCostly has charged, without handshakes, unix sockets (which cannot be held
   // back), and what messages of reports pay for.
   OtherWork TakeOtherWork();
@@ -220,7 +224,9 @@ class ConnectionTable {
     std::uint64_t paid_messages = 0;
     std::uint64_t paid_calls = 0;
     std::uint64_t paid_sent = 0;
+    std::int64_t charged_work_ns = 0;
     std::chrono::nanoseconds unpaid{0};
+    std::chrono::nanoseconds excused{0};  // of it: a handshake, a name may have hundreds
     std::chrono::nanoseconds other_work{0};
     std::uint64_t fruitless_headers = 0;  // of which no call had come
     std::uint64_t fruitless_before = 0;   // in earlier seconds
@@ -273,6 +279,10 @@ class ConnectionTable {
   // Headers of which no call has come, in that second.
   std::uint64_t FruitlessHeaders(Connection& own, std::int64_t second) const REQUIRES(mutex_);
   bool Owes(const Connection& own) const { return own.unpaid >= limits_.notable(); }
+  // Whether what it owes counts for its peer, too.
+  bool AddsUp(const Connection& own) const {
+    return own.unpaid >= (own.reports > 0 ? limits_.notable() : own.excused + limits_.noticed());
+  }
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
       REQUIRES(mutex_);

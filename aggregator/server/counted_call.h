@@ -1,6 +1,7 @@
 // A call that counts for its connection and its peer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -37,6 +38,10 @@ class CountedCall {
   void CountSent(std::size_t bytes) {
     if (pulse_ != nullptr)
       pulse_->sent.fetch_add(1 + bytes / ConnectionPulse::kSentPiece, std::memory_order_relaxed);
+  }
+  // What it makes the thread that fuses do beside reading it. Any thread.
+  void CountWork(std::chrono::nanoseconds work) {
+    if (pulse_ != nullptr) pulse_->work_ns.fetch_add(work.count(), std::memory_order_relaxed);
   }
   // Its request is too large, or has fields that no node sends.
   void CountAsMalformed();

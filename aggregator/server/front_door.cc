@@ -242,7 +242,7 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
       CutAndQuarantine(connections_, each, peer);
     }
   }
-  connections_.TellFavoured(FavourReads);
+  connections_.TellRanks(RankReads);
   const OtherWork work = connections_.TakeOtherWork();
   if (work.time >= past / kBusyShare) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
   held_back_.Look(work, past);

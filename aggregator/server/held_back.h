@@ -26,7 +26,7 @@ struct OtherWork {
 class HeldBack {
  public:
   static constexpr int kPart = 7;                          // of the time: one in seven
-  static constexpr std::chrono::milliseconds kSavings{5};  // so much more at once
+  static constexpr std::chrono::milliseconds kSavings{2};  // so much more at once
   static constexpr std::chrono::milliseconds kLeast{1};    // before a look, however much there was
 
   ~HeldBack() { End(); }

@@ -20,6 +20,7 @@
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/publish/watch_queue.h"
+#include "aggregator/server/bounded_request.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/early_methods.h"
 #include "aggregator/server/peer_shares.h"
@@ -43,8 +44,10 @@ class FusionServiceOnQueue
  public:
   FusionServiceOnQueue() { BeginsEarly(kWatch); }
 
+  using WatchRequest = BoundedRequest<v1::WatchRequest>;
+
   void RequestWatch(grpc::ServerContext* context,
-                    grpc::ServerAsyncReaderWriter<v1::WatchResponse, v1::WatchRequest>* stream,
+                    grpc::ServerAsyncReaderWriter<v1::WatchResponse, WatchRequest>* stream,
                     grpc::CompletionQueue* calls, grpc::ServerCompletionQueue* notices, void* tag) {
     RequestAsyncBidiStreaming(kWatch, context, stream, calls, notices, tag);
   }

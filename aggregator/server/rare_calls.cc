@@ -45,8 +45,9 @@ class OneCall {
 
   void OnRead(bool ok) {
     if (!ok) {
+      if (request_.refused) counted_->CountAsMalformed();
       const grpc::Status missing(grpc::StatusCode::INVALID_ARGUMENT,
-                                 "the request is missing, or does not parse");
+                                 "the request is missing or too large, or does not parse");
       if (!calls_.IfOpen([&] { stream_.Finish(missing, &finished_); })) delete this;
       return;
     }
@@ -56,7 +57,7 @@ class OneCall {
 
   void Answer() {
     Response response;
-    const grpc::Status status = handler_(context_, request_, response);
+    const grpc::Status status = handler_(context_, request_.message, response);
     if (status.ok()) {
       stream_.WriteAndFinish(response, grpc::WriteOptions(), status, &finished_);
     } else {
@@ -69,7 +70,7 @@ class OneCall {
   const Handler handler_;
   std::optional<CountedCall> counted_;
   grpc::ServerContext context_;
-  Request request_;
+  BoundedRequest<Request> request_;
   typename Service::Stream stream_{&context_};
   Completion started_ = [this](bool ok) { OnStarted(ok); };
   Completion read_ = [this](bool ok) { OnRead(ok); };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "aggregator/publish/aggregator_state.h"
+#include "aggregator/server/bounded_request.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/early_methods.h"
 #include "aggregator/server/ingest_queue.h"
@@ -30,11 +31,11 @@ namespace tributary::server {
 
 class ReflectionCall;
 
-// A service of which one method, a call of one request, is served on a queue.
+// A service of which one method, whose requests are small, is served on a queue.
 template <class Generated, int kMethod, class Request, class Response>
 class OneCallOnQueue : public EarlyMethods<Generated> {
  public:
-  using Stream = grpc::ServerAsyncReaderWriter<Response, Request>;
+  using Stream = grpc::ServerAsyncReaderWriter<Response, BoundedRequest<Request>>;
 
   OneCallOnQueue() { this->BeginsEarly(kMethod); }
 
@@ -45,6 +46,9 @@ class OneCallOnQueue : public EarlyMethods<Generated> {
 
 using FleetOnQueue =
     OneCallOnQueue<v1::FleetService::Service, 0, v1::ListNodesRequest, v1::ListNodesResponse>;
+using ReflectionOnQueue = OneCallOnQueue<grpc::reflection::v1alpha::ServerReflection::Service, 0,
+                                         grpc::reflection::v1alpha::ServerReflectionRequest,
+                                         grpc::reflection::v1alpha::ServerReflectionResponse>;
 using HealthOnQueue =
     OneCallOnQueue<grpc::health::v1::Health::Service, 0, grpc::health::v1::HealthCheckRequest,
                    grpc::health::v1::HealthCheckResponse>;
@@ -92,7 +96,7 @@ class RareCalls {
   void Remove(ReflectionCall* call);
   grpc::ServerCompletionQueue* queue() { return queue_; }
   ConnectionTable& connections() { return connections_; }
-  grpc::reflection::v1alpha::ServerReflection::AsyncService& reflection() { return reflection_; }
+  ReflectionOnQueue& reflection() { return reflection_; }
 
  private:
   // Ends the call if the policy in force does not admit it.
@@ -108,7 +112,7 @@ class RareCalls {
   const std::atomic<bool>& serving_;
   FleetOnQueue fleet_;
   HealthOnQueue health_;
-  grpc::reflection::v1alpha::ServerReflection::AsyncService reflection_;
+  ReflectionOnQueue reflection_;
   grpc::ServerCompletionQueue* queue_ = nullptr;
   runtime::Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;

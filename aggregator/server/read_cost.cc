@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -34,7 +35,7 @@ struct Account {
   std::atomic<bool> held = false;
   std::atomic<bool> waits = false;
   std::atomic<bool> speaks = false;
-  std::atomic<bool> favoured = false;
+  std::atomic<ReadRank> rank = ReadRank::kOther;
 };
 
 // By descriptor. Pages that are never touched take no memory.
@@ -87,18 +88,28 @@ std::atomic<bool> measured = false;
 // Who is not read until the next AllowOtherReads.
 class Waiting {
  public:
-  void Add(Socket socket) {
+  void Add(Socket socket, ReadRank rank) {
     const runtime::MutexLock lock(mutex_);
-    sockets_.push_back(socket);
+    if (rank == ReadRank::kOther) {
+      others_.push_back(socket);
+    } else {
+      first_.push_back(socket);
+    }
   }
-  std::vector<Socket> Take() {
+  // Those of a rank, and of the others those that have waited longest.
+  std::vector<Socket> Take(std::size_t most_others) {
     const runtime::MutexLock lock(mutex_);
-    return std::exchange(sockets_, {});
+    std::vector<Socket> taken = std::exchange(first_, {});
+    const auto end = others_.begin() + static_cast<std::ptrdiff_t>(std::min(most_others, others_.size()));
+    taken.insert(taken.end(), others_.begin(), end);
+    others_.erase(others_.begin(), end);
+    return taken;
   }
 
  private:
   runtime::Mutex mutex_;
-  std::vector<Socket> sockets_ GUARDED_BY(mutex_);
+  std::vector<Socket> first_ GUARDED_BY(mutex_);
+  std::deque<Socket> others_ GUARDED_BY(mutex_);
 };
 
 Waiting& TheWaiting() {
@@ -106,10 +117,8 @@ Waiting& TheWaiting() {
   return waiting;
 }
 
-// What the reads of others may still cost beyond usual ones.
+// What the reads of others may still cost.
 std::atomic<std::int64_t> others_ns = std::numeric_limits<std::int64_t>::max();
-// A turn without TLS is no more: who makes many calls is told by their number.
-constexpr std::int64_t kUsualReadNs = 1'500'000;
 
 struct Reader {
   bool counts = false;
@@ -117,7 +126,6 @@ struct Reader {
   std::uint64_t inode = 0;  // of that connection
   bool other = false;       // it may wait
   bool ends = false;        // it ends, or a stream of it
-  std::int64_t usual_ns = 0;
   WorkTime time = {};
   ReadTurn turn = {};
 };
@@ -141,13 +149,13 @@ ReadCost CostIn(const Account& account) {
           .crowd = account.crowd};
 }
 
-bool MayWait(const Account& account) { return account.speaks && !account.favoured; }
+bool MayWait(const Account& account) { return account.speaks && account.rank != ReadRank::kFavoured; }
 
 // Whether it is not read until the next AllowOtherReads. Who would not be told then does not wait.
 bool MustWait(Account& account, int fd) {
   if (!MayWait(account) || others_ns.load(std::memory_order_relaxed) > 0) return false;
   if (!IsTcp(fd) || !(HasBytes(fd) || PeerHasClosed(fd))) return false;
-  if (!account.waits.exchange(true)) TheWaiting().Add({fd, account.inode});
+  if (!account.waits.exchange(true)) TheWaiting().Add({fd, account.inode}, account.rank);
   return true;
 }
 
@@ -161,7 +169,7 @@ void GoOn(int fd) {
 void Charge(Reader& reader) {
   if (reader.of == nullptr) return;
   const std::int64_t took_ns = reader.time.Take();
-  if (reader.other && took_ns > reader.usual_ns) others_ns.fetch_sub(took_ns - reader.usual_ns);
+  if (reader.other) others_ns.fetch_sub(took_ns);
   if (reader.of->inode == reader.inode) {
     (reader.ends ? reader.of->ends_ns : reader.of->processor_ns)
         .fetch_add(took_ns, std::memory_order_relaxed);
@@ -194,7 +202,6 @@ void BeginEnd(Socket socket) {
   this_thread.of = account;
   this_thread.inode = socket.inode;
   this_thread.other = MayWait(*account);
-  this_thread.usual_ns = kUsualReadNs;
   this_thread.time.Begin();
 }
 
@@ -212,7 +219,7 @@ void BeginReads(Socket socket) {
   account->held = false;
   account->waits = false;
   account->speaks = false;
-  account->favoured = false;
+  account->rank = ReadRank::kOther;
   account->inode = socket.inode;
 }
 
@@ -235,13 +242,19 @@ void NoteSpeaking(Socket socket) {
   if (Account* const account = AccountOf(socket); account != nullptr) account->speaks = true;
 }
 
-void FavourReads(Socket socket, bool favour) {
-  if (Account* const account = AccountOf(socket); account != nullptr) account->favoured = favour;
+void RankReads(Socket socket, ReadRank rank) {
+  Account* const account = AccountOf(socket);
+  if (account == nullptr) return;
+  account->rank = rank;
+  if (rank == ReadRank::kFavoured && account->waits.exchange(false)) GoOn(socket.fd);
 }
 
 void AllowOtherReads(std::chrono::nanoseconds most) {
+  // To be told takes the thread that fuses 10 µs, also if it has to wait again.
+  constexpr std::size_t kToldAtOnce = 32;
   others_ns = most.count();
-  for (const Socket& each : TheWaiting().Take()) {
+  const bool all = most == std::chrono::nanoseconds::max();
+  for (const Socket& each : TheWaiting().Take(all ? std::numeric_limits<std::size_t>::max() : kToldAtOnce)) {
     Account* const account = AccountOf(each);
     if (account != nullptr && account->waits.exchange(false)) GoOn(each.fd);
   }
@@ -296,7 +309,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   this_thread.of = nullptr;
   if (account == nullptr) return read();
   const std::uint64_t before = account->bytes;
-  const std::size_t most = ReadTurn::Bytes(before, account->message_bytes_left, account->favoured);
+  const std::size_t most =
+      ReadTurn::Bytes(before, account->message_bytes_left, account->rank == ReadRank::kFavoured);
   const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
   if (got < 0 && errno == EAGAIN) return got;
   if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
@@ -306,7 +320,6 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   if (!measures) return got;
   // Its end costs, too, and many may end at once.
   this_thread.ends = got <= 0;
-  this_thread.usual_ns = got > 0 ? kUsualReadNs : 0;
   this_thread.of = account;
   this_thread.inode = account->inode;
   this_thread.other = other;

@@ -47,11 +47,17 @@ void NoteLongHeader(Socket socket);
 void NoteCrowd(Socket socket);
 // Its handshake is over: HTTP/2 is read.
 void NoteSpeaking(Socket socket);
-// Whether it is read like a panel's. Any thread.
-void FavourReads(Socket socket, bool favour);
-// Who is not favoured may wait, once HTTP/2 is read: when such reads have together cost so much more than
-// usual ones, nobody of these is read until the next call. A record of TLS is 16 KiB at once, whatever a turn
-// is: many that become whole together would take the thread for seconds.
+// Whom a thread that fuses reads first.
+enum class ReadRank : std::uint8_t {
+  kOther,     // may wait
+  kOwing,     // a panel or a watcher that costs too much: may wait, but for no other
+  kFavoured,  // a panel or a watcher: never waits
+};
+// Any thread.
+void RankReads(Socket socket, ReadRank rank);
+// Who is not favoured may wait, once HTTP/2 is read: when such reads have together cost so much, nobody of
+// these is read until the next call, which tells the first of those that wait to go on. A record of TLS is 16
+// KiB at once, whatever a turn is: many that become whole together would take the thread for seconds.
 void AllowOtherReads(std::chrono::nanoseconds most);
 // Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
 void HoldReads(Socket socket);

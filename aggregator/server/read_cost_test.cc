@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -230,15 +231,59 @@ TEST_F(OtherReadsTest, WaitOnceTheyHaveCostMoreThanTheyMay) {
   EXPECT_EQ(Read(), -1);
   EXPECT_EQ(errno, EAGAIN);
   EXPECT_FALSE(HasEvent());
-  FavourReads(socket_, true);
+  RankReads(socket_, ReadRank::kFavoured);
   EXPECT_EQ(Read(), 10) << "a panel's";
-  FavourReads(socket_, false);
+  RankReads(socket_, ReadRank::kOther);
   Send(10);
   EXPECT_TRUE(HasEvent());
   EXPECT_EQ(Read(), -1);
   AllowOtherReads(std::chrono::milliseconds(1));
   EXPECT_TRUE(HasEvent()) << "gRPC is told to go on";
   EXPECT_EQ(Read(), 10);
+}
+
+// A crowd makes no watcher wait that costs a little too much.
+TEST_F(OtherReadsTest, PanelsAndWatchersAreToldFirst) {
+  constexpr std::size_t kCrowd = 100;
+  const runtime::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  const auto told = [&epoll] {
+    std::array<epoll_event, kCrowd + 1> events{};
+    std::set<int> all;
+    const int count = epoll_wait(epoll.get(), events.data(), kCrowd + 1, 100);
+    for (int i = 0; i < count; ++i) all.insert(events[static_cast<std::size_t>(i)].data.fd);
+    return all;
+  };
+  const auto wait = [&epoll](int fd, int other) {
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.fd = fd}};
+    EXPECT_EQ(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event), 0);
+    EXPECT_EQ(send(other, "a", 1, 0), 1);
+    EXPECT_TRUE(testing::WaitFor([fd] { return HasBytes(fd); }));
+    char byte = 0;
+    iovec piece{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    EXPECT_EQ(recvmsg(fd, &message, 0), -1);
+  };
+  AllowOtherReads(nanoseconds(0));
+  std::array<TcpPair, kCrowd> crowd;
+  for (const TcpPair& each : crowd) {
+    const Socket socket{each.own.get(), InodeOf(each.own.get())};
+    BeginReads(socket);
+    NoteSpeaking(socket);
+    wait(each.own.get(), each.other.get());
+  }
+  RankReads(socket_, ReadRank::kOwing);
+  wait(socket_.fd, other_.get());
+  EXPECT_EQ(told().size(), kCrowd + 1) << "of what came";
+  AllowOtherReads(nanoseconds(0));
+  const std::set<int> first = told();
+  EXPECT_TRUE(first.contains(socket_.fd));
+  EXPECT_LT(first.size(), kCrowd / 2) << "some at a time";
+  RankReads({crowd.back().own.get(), InodeOf(crowd.back().own.get())}, ReadRank::kFavoured);
+  EXPECT_EQ(told(), std::set{crowd.back().own.get()}) << "at once";
+  AllowOtherReads(nanoseconds::max());
+  EXPECT_EQ(told().size(), kCrowd - first.size()) << "nobody waits any more";
 }
 
 TEST_F(OtherReadsTest, WaitAlsoToEnd) {

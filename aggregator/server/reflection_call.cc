@@ -70,8 +70,7 @@ reflection::ServerReflectionResponse AnswerReflection(const reflection::ServerRe
 
 void ReflectionCall::Listen(RareCalls& calls) {
   auto* call = new ReflectionCall(calls);
-  calls.reflection().RequestServerReflectionInfo(&call->context_, &call->stream_, calls.queue(),
-                                                 calls.queue(), &call->started_);
+  calls.reflection().Ask(&call->context_, &call->stream_, calls.queue(), &call->started_);
 }
 
 void ReflectionCall::OnStarted(bool ok) {
@@ -87,11 +86,15 @@ void ReflectionCall::OnStarted(bool ok) {
 }
 
 void ReflectionCall::OnRead(bool ok) {
+  if (!ok && request_.refused) {
+    counted_->CountAsMalformed();
+    return End(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "the question is too large"));
+  }
   if (!ok) return End(grpc::Status::OK);
   counted_->CountMessage();
   const auto answer = [this] {
-    request_.DiscardUnknownFields();
-    stream_.Write(AnswerReflection(request_), &written_);
+    request_.message.DiscardUnknownFields();
+    stream_.Write(AnswerReflection(request_.message), &written_);
   };
   if (!calls_.Post(answer)) OnFinished();
 }

@@ -38,8 +38,8 @@ class ReflectionCall {
   access::Peer identity_;  // empty without TLS
   std::optional<CountedCall> counted_;
   grpc::ServerContext context_;
-  grpc::ServerAsyncReaderWriter<Response, Request> stream_{&context_};
-  Request request_;
+  ReflectionOnQueue::Stream stream_{&context_};
+  BoundedRequest<Request> request_;
   Completion started_ = [this](bool ok) { OnStarted(ok); };
   Completion read_ = [this](bool ok) { OnRead(ok); };
   Completion written_ = [this](bool ok) { OnWritten(ok); };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
+#include "aggregator/server/work_time.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/wire/field_count.h"
@@ -26,8 +27,14 @@ constexpr std::size_t kMaxHelloBytes = std::size_t{64} << 10;
 // A frame has nine; somebody's encoder may not pack the numbers of a few.
 constexpr std::size_t kMaxFrameFields = std::size_t{16} * ReportSession::kMaxFrames;
 
-// Whether the message has more frames, or fields in them, than one may have.
-bool HasMoreFields(grpc::ByteBuffer& bytes) {
+// Sources, leaves and classes of a hello; each of a few bytes takes a hundred in memory, and its name is
+// compared with all others.
+constexpr std::size_t kMaxHelloFields = 300;
+constexpr std::size_t kMaxSourceFields = 4'096;
+
+// Whether the message has more frames, or fields in them, than one may have, or more of a hello: nothing of
+// it where one was given already.
+bool HasMoreFields(grpc::ByteBuffer& bytes, bool admitted) {
   constexpr std::size_t kMaxFields =
       ReportSession::kMaxFrames + 2;  // the hello, or the dropped frames and the status
   if (bytes.Length() <= 2 * kMaxFields) return false;
@@ -35,7 +42,11 @@ bool HasMoreFields(grpc::ByteBuffer& bytes) {
   return wire::HasMoreFields(
       reader, kMaxFields,
       {{{.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields},
-        {.number = v1::ReportRequest::kStatusFieldNumber, .limit = wire::kMostStatusFields}}});
+        {.number = v1::ReportRequest::kStatusFieldNumber, .limit = wire::kMostStatusFields},
+        {.number = v1::ReportRequest::kHelloFieldNumber,
+         .limit = admitted ? 0 : kMaxHelloFields,
+         .inner_number = v1::Hello::kSourcesFieldNumber,
+         .inner_limit = kMaxSourceFields}}});
 }
 
 }  // namespace
@@ -94,7 +105,10 @@ void ReportCall::OnRead(bool ok) {
   }
   counted_->CountMessage();
   const std::size_t bytes = incoming_.Length();
+  const bool frames = session_->admitted();
+  const std::int64_t began_ns = frames ? 0 : ThreadProcessorNs();
   TakeMessage();
+  if (!frames) counted_->CountWork(std::chrono::nanoseconds(ThreadProcessorNs() - began_ns));
   if (request_room_.IsTooMuchWith(bytes)) request_ = v1::ReportRequest();
   if (ending_) return;
   // The slot may wait for the next message of this stream.
@@ -121,11 +135,14 @@ void ReportCall::TakeMessage() {
                                 "classes, or report from several nodes",
                                 incoming_.Length(), kMaxHelloBytes))});
   }
-  if (HasMoreFields(incoming_)) {
-    return End({StreamFault::kTooLarge,
-                absl::ResourceExhaustedError(
-                    fmt::format("frames: more than the {} that one message may have, or more than {} fields",
-                                ReportSession::kMaxFrames, kMaxFrameFields))});
+  if (HasMoreFields(incoming_, session_->admitted())) {
+    const std::string allowed =
+        session_->admitted()
+            ? fmt::format("frames: more than the {} that one message may have, or more than {} fields",
+                          ReportSession::kMaxFrames, kMaxFrameFields)
+            : fmt::format("hello: more than {} leaves, classes and priors of all sources", kMaxSourceFields);
+    counted_->CountAsMalformed();
+    return End({StreamFault::kTooLarge, absl::ResourceExhaustedError(allowed)});
   }
   if (!grpc::SerializationTraits<v1::ReportRequest>::Deserialize(&incoming_, &request_).ok()) {
     return End(

@@ -42,19 +42,23 @@ void WatchCall::OnRequest(bool ok) {
     const runtime::MutexLock lock(mutex_);
     writing_ = false;
   }
-  if (!ok) return End(absl::InvalidArgumentError("the request is missing, or does not parse"));
+  if (!ok) {
+    if (request_.refused) counted_->CountAsMalformed();
+    return End(absl::InvalidArgumentError("the request is missing or too large, or does not parse"));
+  }
   counted_->CountMessage();
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   const publish::SiteTable& sites = shared_.state.sites;
-  site_ = sites.Find(request_.site());
-  if (site_ == nullptr) return End(sites.Unknown(request_.site()));
-  if (!(request_.max_rate_hz() >= 0)) {
-    return End(absl::InvalidArgumentError(
-        fmt::format("max_rate_hz: {}, expected 0 (every slot) or a positive rate", request_.max_rate_hz())));
+  site_ = sites.Find(request_.message.site());
+  if (site_ == nullptr) return End(sites.Unknown(request_.message.site()));
+  if (!(request_.message.max_rate_hz() >= 0)) {
+    return End(absl::InvalidArgumentError(fmt::format(
+        "max_rate_hz: {}, expected 0 (every slot) or a positive rate", request_.message.max_rate_hz())));
   }
-  publish::SlotSelection selection{.subjects = {request_.subjects().begin(), request_.subjects().end()},
-                                   .contributions = {}};
-  if (request_.has_contributions()) selection.contributions = request_.contributions();
+  publish::SlotSelection selection{
+      .subjects = {request_.message.subjects().begin(), request_.message.subjects().end()},
+      .contributions = {}};
+  if (request_.message.has_contributions()) selection.contributions = request_.message.contributions();
   absl::StatusOr<std::unique_ptr<publish::SlotView>> view =
       publish::SlotView::Create(site_->engine(), std::move(selection));
   if (!view.ok()) return End(view.status());
@@ -65,7 +69,7 @@ void WatchCall::OnRequest(bool ok) {
   if (absl::Status status = StillAdmitted(); !status.ok()) return End(std::move(status));
   {
     const runtime::MutexLock lock(mutex_);
-    pending_.emplace(request_.max_rate_hz(), request_.has_contributions());
+    pending_.emplace(request_.message.max_rate_hz(), request_.message.has_contributions());
     writing_ = true;
   }
   site_->feed().Add(shared_from_this());
@@ -158,8 +162,8 @@ void WatchCall::CheckAccess() {
     const runtime::MutexLock lock(mutex_);
     if (ending_) return;
     if (pending_)
-      pending_.emplace(request_.max_rate_hz(),
-                       request_.has_contributions());  // what waits is not for it any more
+      pending_.emplace(request_.message.max_rate_hz(),
+                       request_.message.has_contributions());  // what waits is not for it any more
     revoked_ = true;
   }
   End(std::move(status));

@@ -58,8 +58,8 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   IngestQueue& queue_;
   IngestContext& shared_;
   grpc::ServerContext context_;
-  v1::WatchRequest request_;
-  grpc::ServerAsyncReaderWriter<v1::WatchResponse, v1::WatchRequest> stream_{&context_};
+  FusionServiceOnQueue::WatchRequest request_;
+  grpc::ServerAsyncReaderWriter<v1::WatchResponse, FusionServiceOnQueue::WatchRequest> stream_{&context_};
   std::optional<CountedCall> counted_;
   std::string peer_;
   std::shared_ptr<WatchCall> self_;  // until the last completion

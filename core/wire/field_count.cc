@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 namespace tributary::wire {
 namespace {
@@ -12,11 +13,31 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// Reads fields up to the end, or to one that is malformed; false: `left` are not enough.
-bool CountFields(CodedInputStream& input, std::size_t& left) {
+// What is still allowed of the fields in submessages with this number, and in those inside of them.
+struct Left {
+  int number = 0;
+  std::size_t fields = 0;
+  std::span<Left> inside = {};
+};
+
+// Reads fields up to the end, or to one that is malformed; false: `fields` are not enough, or what is left
+// for those inside.
+bool Count(CodedInputStream& input, std::size_t& fields, std::span<Left> nested) {
   while (const std::uint32_t tag = input.ReadTag()) {
-    if (left-- == 0) return false;
-    if (!WireFormatLite::SkipField(&input, tag)) break;
+    if (fields == 0) return false;
+    --fields;
+    const auto counted = std::ranges::find(nested, WireFormatLite::GetTagFieldNumber(tag), &Left::number);
+    if (counted == nested.end() ||
+        WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      if (!WireFormatLite::SkipField(&input, tag)) break;
+      continue;
+    }
+    int bytes = 0;
+    if (!input.ReadVarintSizeAsInt(&bytes)) break;
+    const CodedInputStream::Limit end = input.PushLimit(bytes);
+    if (!Count(input, counted->fields, counted->inside)) return false;
+    if (!input.Skip(input.BytesUntilLimit())) break;
+    input.PopLimit(end);
   }
   return true;
 }
@@ -24,26 +45,14 @@ bool CountFields(CodedInputStream& input, std::size_t& left) {
 }  // namespace
 
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
-                   std::array<NestedFields, 2> nested) {
-  CodedInputStream input(&message);
-  std::size_t fields = 0;
-  while (const std::uint32_t tag = input.ReadTag()) {
-    if (++fields > limit) return true;
-    const auto counted =
-        std::ranges::find(nested, WireFormatLite::GetTagFieldNumber(tag), &NestedFields::number);
-    if (counted != nested.end() &&
-        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
-      int bytes = 0;
-      if (!input.ReadVarintSizeAsInt(&bytes)) break;
-      const CodedInputStream::Limit end = input.PushLimit(bytes);
-      if (!CountFields(input, counted->limit)) return true;
-      if (!input.Skip(input.BytesUntilLimit())) break;
-      input.PopLimit(end);
-      continue;
-    }
-    if (!WireFormatLite::SkipField(&input, tag)) break;
+                   std::array<NestedFields, 3> nested) {
+  std::array<Left, 3> inner = {}, left = {};
+  for (std::size_t i = 0; i < nested.size(); ++i) {
+    inner[i] = {nested[i].inner_number, nested[i].inner_limit};
+    left[i] = {nested[i].number, nested[i].limit, std::span(inner).subspan(i, 1)};
   }
-  return false;
+  CodedInputStream input(&message);
+  return !Count(input, limit, left);
 }
 
 }  // namespace tributary::wire

@@ -12,12 +12,15 @@ namespace tributary::wire {
 struct NestedFields {
   int number = 0;  // 0: none are counted
   std::size_t limit = 0;
+  // The same for the submessages inside of these.
+  int inner_number = 0;
+  std::size_t inner_limit = 0;
 };
 
 // Whether the message has more than `limit` fields at its top level, or more nested ones than allowed. Two
 // bytes on the wire can become a submessage or an unknown field of a hundred in memory, and reused messages
 // keep it. Reading the tags alone bounds that.
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
-                   std::array<NestedFields, 2> nested = {});
+                   std::array<NestedFields, 3> nested = {});
 
 }  // namespace tributary::wire

@@ -48,6 +48,24 @@ TEST(FieldCountTest, CountsUnknownFieldsInsideOfASubmessage) {
   EXPECT_TRUE(HasMore(request.SerializeAsString(), 7, {.number = kFrames, .limit = 499}));
 }
 
+TEST(FieldCountTest, CountsTheFieldsInsideOfSubmessagesOfSubmessages) {
+  v1::ReportRequest request;
+  for (int i = 0; i < 3; ++i) {
+    v1::Source& source = *request.mutable_hello()->add_sources();
+    for (int leaf = 0; leaf < 10; ++leaf) source.add_leaves("leaf");
+  }
+  NestedFields hello{.number = v1::ReportRequest::kHelloFieldNumber,
+                     .limit = 3,
+                     .inner_number = v1::Hello::kSourcesFieldNumber,
+                     .inner_limit = 30};
+  EXPECT_FALSE(HasMore(request.SerializeAsString(), 1, hello));
+  hello.inner_limit = 29;
+  EXPECT_TRUE(HasMore(request.SerializeAsString(), 1, hello));
+  hello.inner_limit = 30;
+  hello.limit = 2;
+  EXPECT_TRUE(HasMore(request.SerializeAsString(), 1, hello));
+}
+
 TEST(FieldCountTest, EndsAtBytesThatAreNoMessage) {
   for (const std::string& bytes :
        {std::string("\x12"), std::string("\x12\xff\xff\xff\xff\x0f"), std::string("\x12\x05\x08"),

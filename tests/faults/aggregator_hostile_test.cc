@@ -1,4 +1,5 @@
 // Peers that violate the protocol. The aggregator refuses each with a reason and serves the others.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -155,6 +156,39 @@ TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
     EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   }
   EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
+}
+
+// Each two bytes would be a field of a hundred in memory, parsed by the thread that fuses.
+TEST_F(HostilePeerTest, IsRefusedRequestsOfThousandsOfFields) {
+  const auto channel = grpc::CreateChannel(fmt::format("127.0.0.1:{}", aggregator_.ingest_port()),
+                                           grpc::InsecureChannelCredentials());
+  const auto unknown = [](google::protobuf::Message& message, int fields) {
+    for (int i = 0; i < fields; ++i)
+      message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(15, "");
+  };
+  const auto list = [&](int fields) {
+    grpc::ClientContext context;
+    v1::ListNodesRequest request;
+    unknown(request, fields);
+    v1::ListNodesResponse response;
+    return v1::FleetService::NewStub(channel)->ListNodes(&context, request, &response);
+  };
+  const auto watch = [&](int fields) {
+    grpc::ClientContext context;
+    v1::WatchRequest request;
+    request.set_site("nowhere");
+    unknown(request, fields);
+    const auto reader = v1::FusionService::NewStub(channel)->Watch(&context, request);
+    v1::WatchResponse response;
+    reader->Read(&response);
+    return reader->Finish();
+  };
+  EXPECT_TRUE(list(100).ok());
+  EXPECT_EQ(watch(100).error_code(), grpc::StatusCode::NOT_FOUND);
+  for (const int fields : {200, 100'000}) {
+    EXPECT_THAT(list(fields).error_message(), HasSubstr("too large")) << fields;
+    EXPECT_THAT(watch(fields).error_message(), HasSubstr("too large")) << fields;
+  }
 }
 
 // The message is parsed into again and again, and each of its frames would keep the room that it once had.

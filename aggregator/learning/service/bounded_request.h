@@ -31,7 +31,7 @@ inline constexpr std::size_t kMaxChunkFields = 64;
 // InvalidArgument: too many fields, or no such message.
 template <class Message>
 absl::Status ParseBounded(grpc::ByteBuffer& bytes, Message& message, std::size_t fields,
-                          std::array<wire::NestedFields, 2> nested = {}) {
+                          std::array<wire::NestedFields, 3> nested = {}) {
   {
     grpc::ProtoBufferReader reader(&bytes);
     if (wire::HasMoreFields(reader, fields, nested)) {

@@ -27,6 +27,7 @@ struct Attack {
 std::span<const Attack> ConnectionAttacks();  // that say nothing, or half a sentence
 std::span<const Attack> FrameAttacks();       // in HTTP/2's frames
 std::span<const Attack> CrowdAttacks();       // in what comes or ends together
+std::span<const Attack> MessageAttacks();     // in messages that cost much
 std::span<const Attack> CallAttacks();        // in calls
 
 }  // namespace tributary::testing

@@ -22,7 +22,8 @@ namespace {
 
 std::vector<Attack> AllAttacks() {
   std::vector<Attack> all;
-  for (const auto& some : {ConnectionAttacks(), FrameAttacks(), CrowdAttacks(), CallAttacks()}) {
+  for (const auto& some :
+       {ConnectionAttacks(), FrameAttacks(), CrowdAttacks(), MessageAttacks(), CallAttacks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -63,12 +63,6 @@ void ReuseAPort(const Target& target) {
   }
 }
 
-std::string Message(const std::string& bytes) {
-  std::string message(1, '\0');
-  for (const int shift : {24, 16, 8, 0}) message += static_cast<char>(bytes.size() >> shift);
-  return message + bytes;
-}
-
 // Streams that report nothing, and calls without a path beside them.
 void ReportBesideGarbage(const Target& target) {
   const std::string headers = CallHeaders("/tributary.v1.FusionService/Report");

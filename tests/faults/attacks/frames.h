@@ -39,6 +39,13 @@ inline std::string CallHeaders(const std::string& path) {
          Literal("content-type", "application/grpc") + Literal("te", "trailers");
 }
 
+// As gRPC frames it.
+inline std::string Message(const std::string& bytes) {
+  std::string message(1, '\0');
+  for (const int shift : {24, 16, 8, 0}) message += static_cast<char>(bytes.size() >> shift);
+  return message + bytes;
+}
+
 // A whole call with an empty message: gRPC counts a call when its message is complete.
 inline std::string WholeCall(std::uint32_t stream, const std::string& headers) {
   return Frame(kHeaders, kEndHeaders, stream, headers) +
