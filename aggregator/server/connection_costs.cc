@@ -50,14 +50,17 @@ std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t se
   return fruitless - own.fruitless_before;
 }
 
-void ConnectionTable::TellRanks(const std::function<void(Socket, ReadRank)>& tell) const {
+bool ConnectionTable::TellRanks(const std::function<void(Socket, ReadRank)>& tell) const {
+  bool reports = false;
   const runtime::MutexLock lock(mutex_);
   for (const auto& [peer, each] : connections_) {
+    reports = reports || each.reports > 0;
     const bool panel_or_watcher = each.reports > 0 || each.paid_sent > 0;
     tell(each.socket, !panel_or_watcher ? ReadRank::kOther
                       : Owes(each)      ? ReadRank::kOwing
                                         : ReadRank::kFavoured);
   }
+  return reports;
 }
 
 OtherWork ConnectionTable::TakeOtherWork() {

@@ -243,14 +243,18 @@ TEST_F(CostTest, TellsTheWorkThatIsNeitherPanelsNorWatchersNorHandshakes) {
 // A stolen board's report pays for nothing else.
 TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
   using enum ReadRank;
-  const auto ranks = [this] {
+  bool any_reports = false;
+  const auto ranks = [&] {
     std::map<int, ReadRank> all;
-    table_.TellRanks([&](Socket socket, ReadRank rank) { all[socket.fd] = rank; });
+    any_reports = table_.TellRanks([&](Socket socket, ReadRank rank) { all[socket.fd] = rank; });
     return all;
   };
   for (int host = 1; host <= 3; ++host) AddSpeaking("192.0.2." + std::to_string(host) + ":1");
+  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kOther}, {2, kOther}, {3, kOther}}));
+  EXPECT_FALSE(any_reports);
   for (const char* peer : {"192.0.2.1:1", "192.0.2.2:1"}) table_.NoteReport(peer);
   EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kFavoured}, {2, kFavoured}, {3, kOther}}));
+  EXPECT_TRUE(any_reports);
   constexpr std::chrono::nanoseconds kNothing{0};
   table_.PulseOf("192.0.2.3:1")->sent += 1;  // a slot: it watches
   Look({{1, kNothing}, {2, kNothing}, {3, kNothing}});

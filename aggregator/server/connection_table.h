@@ -174,8 +174,9 @@ class ConnectionTable {
   };
   std::vector<Costly> TakeCostly(const std::function<std::optional<ReadCost>(Socket)>& cost,
                                  std::chrono::nanoseconds past, std::int64_t second);
-  // Tells that of each connection. A panel or a watcher is favoured while it owes nothing notable.
-  void TellRanks(const std::function<void(Socket, ReadRank)>& tell) const;
+  // Tells that of each connection. A panel or a watcher is favoured while it owes nothing notable. Whether
+  // any reports.
+  bool TellRanks(const std::function<void(Socket, ReadRank)>& tell) const;
   // Since the last call; what TakeCostly has charged, without handshakes, unix sockets (which cannot be held
   // back), and what messages of reports pay for.
   OtherWork TakeOtherWork();

@@ -242,10 +242,14 @@ void FrontDoor::CutFloods(std::int64_t now_ns) {
       CutAndQuarantine(connections_, each, peer);
     }
   }
-  connections_.TellRanks(RankReads);
+  const bool panels = connections_.TellRanks(RankReads);
   const OtherWork work = connections_.TakeOtherWork();
   if (work.time >= past / kBusyShare) alert_until_ns_ = std::max(alert_until_ns_, now_ns + kAfterWorkNs);
-  held_back_.Look(work, past);
+  if (panels) {
+    held_back_.Look(work, past);
+  } else {
+    held_back_.End();
+  }
 }
 
 void FrontDoor::CutSilentTalkers(nanoseconds spent) {

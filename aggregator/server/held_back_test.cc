@@ -61,6 +61,14 @@ TEST_F(HeldBackTest, WhoHasMadeTooMuchWorkWaitsUntilThatIsMadeUpFor) {
   EXPECT_EQ(held_back_.times(), 3u);
 }
 
+TEST_F(HeldBackTest, StartsAnewAfterItHasEnded) {
+  held_back_.Look(Work(milliseconds(50), {0, 1, 2}), milliseconds(0));
+  held_back_.End();
+  EXPECT_EQ(Held(), (std::array{false, false, false}));
+  held_back_.Look(Work(HeldBack::kSavings, {0}), milliseconds(0));
+  EXPECT_EQ(Held(), (std::array{false, false, false})) << "nothing is left of what was too much";
+}
+
 TEST_F(HeldBackTest, NobodyWaitsWhenItEnds) {
   {
     HeldBack held_back;
