@@ -122,7 +122,9 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   runtime::TuneProcess();
   const runtime::SystemClock clock;
-  auto coordinator = learning::Coordinator::Start({folder, 1}, clock);
+  const learning::HostingOptions hosting{
+      .folder = folder, .keep_models = 1, .max_model_bytes = std::size_t{256} << 20};
+  auto coordinator = learning::Coordinator::Start(hosting, clock);
   if (!coordinator.ok()) Die(std::string(coordinator.status().message()));
   const auto services = learning::MakeServices(**coordinator);
   Ports ports;
