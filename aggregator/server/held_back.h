@@ -37,7 +37,7 @@ class HeldBack {
     AllowOtherReads(std::chrono::nanoseconds::max());
   }
 
-  // Call it some times in kSavings; `past`: since the last look.
+  // Call it every few milliseconds; `past`: since the last look.
   void Look(const OtherWork& work, std::chrono::nanoseconds past) {
     left_ = std::min<std::chrono::nanoseconds>(left_ + past / kPart, kSavings) - work.time;
     AllowOtherReads(std::max<std::chrono::nanoseconds>(left_, kLeast));
