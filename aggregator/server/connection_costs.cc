@@ -16,6 +16,8 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const std::uint64_t messages = own.pulse->heard.load(std::memory_order_relaxed) - calls -
                                  own.pulse->empty.load(std::memory_order_relaxed);
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
+  constexpr int kLooksOfAWatcher = 400;  // 2 to 8 s
+  own.watches = sent > own.paid_sent ? kLooksOfAWatcher : std::max(own.watches - 1, 0);
   const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   const bool first = own.paid_calls == 0;  // then there was a handshake, too
   const std::chrono::nanoseconds of_calls =
@@ -32,7 +34,7 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const std::chrono::nanoseconds ended = cost.ends - before.ends;
   constexpr std::chrono::nanoseconds kNothing{0};
   own.unpaid = std::max(own.unpaid + spent + ended - of_calls - of_others, kNothing);
-  if (first && own.reports == 0) own.excused = std::min(own.unpaid, limits_.notable());
+  own.excused = std::min(first && own.reports == 0 ? limits_.notable() : own.excused, own.unpaid);
   // Ends are none: calls that are slowed down by what their ends cost are never too many in a second.
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
   if (!first && own.reports > 0 && Owes(own))
@@ -55,10 +57,11 @@ bool ConnectionTable::TellRanks(const std::function<void(Socket, ReadRank)>& tel
   const runtime::MutexLock lock(mutex_);
   for (const auto& [peer, each] : connections_) {
     reports = reports || each.reports > 0;
-    const bool panel_or_watcher = each.reports > 0 || each.paid_sent > 0;
+    const bool panel = each.reports > 0, panel_or_watcher = panel || each.watches > 0;
     tell(each.socket, !panel_or_watcher ? ReadRank::kOther
                       : Owes(each)      ? ReadRank::kOwing
-                                        : ReadRank::kFavoured);
+                      : panel           ? ReadRank::kPanel
+                                        : ReadRank::kWatcher);
   }
   return reports;
 }
@@ -143,14 +146,18 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     }
   }
   if (addresses.empty()) return costly;
+  std::unordered_set<std::string> gone = addresses;
   for (const std::string& address : addresses) {
     silent_costs_.erase(address);
-    ++refused_[static_cast<std::size_t>(ConnectionFault::kStall)];  // also if all have gone by themselves
     quarantine_.KeepOut(address, ConnectionFault::kStall, second);
   }
   for (auto& [peer, each] : connections_) {
-    if (each.silent && addresses.contains(AddressOf(peer))) take(peer, Cut(&each, ConnectionFault::kStall));
+    if (!each.silent || !addresses.contains(AddressOf(peer))) continue;
+    take(peer, Cut(&each, ConnectionFault::kStall));
+    gone.erase(AddressOf(peer));
   }
+  // Their connections have gone by themselves, or gRPC has ended them.
+  refused_[static_cast<std::size_t>(ConnectionFault::kStall)] += gone.size();
   return costly;
 }
 

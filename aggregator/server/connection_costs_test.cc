@@ -253,7 +253,7 @@ TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
   EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kOther}, {2, kOther}, {3, kOther}}));
   EXPECT_FALSE(any_reports);
   for (const char* peer : {"192.0.2.1:1", "192.0.2.2:1"}) table_.NoteReport(peer);
-  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kFavoured}, {2, kFavoured}, {3, kOther}}));
+  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kPanel}, {2, kPanel}, {3, kOther}}));
   EXPECT_TRUE(any_reports);
   constexpr std::chrono::nanoseconds kNothing{0};
   table_.PulseOf("192.0.2.3:1")->sent += 1;  // a slot: it watches
@@ -264,12 +264,14 @@ TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
   table_.PulseOf("192.0.2.2:1")->heard += 1'000;
   const std::chrono::nanoseconds more = limits_.notable() * 2;
   EXPECT_EQ(Look({{1, more}, {2, more}}), std::set<int>());
-  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kOwing}, {2, kFavoured}, {3, kFavoured}}))
+  EXPECT_EQ(ranks(), (std::map<int, ReadRank>{{1, kOwing}, {2, kPanel}, {3, kWatcher}}))
       << "empty messages pay nothing";
   const OtherWork work = table_.TakeOtherWork();
   ASSERT_EQ(work.of.size(), 1u);
   EXPECT_EQ(work.of[0].fd, 1);
   EXPECT_EQ(Look({{1, limits_.unpaid}}), std::set{1});
+  for (int look = 0; look < 400; ++look) Look({{3, kNothing}});
+  EXPECT_EQ(ranks().at(3), kOther) << "it watches no more";
 }
 
 TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {

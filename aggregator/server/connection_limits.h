@@ -1,6 +1,7 @@
 // What a peer's connections may take.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -92,14 +93,14 @@ struct ConnectionLimits {
   int paid_by_time = 5'000;  // a part of the time that passes; of a connection without reports a quarter
   // What they may spend in one second on connections of one address that have not made a call, and on those
   // that have gone and left something unpaid.
-  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(20);
+  std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
   // handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
-  std::chrono::nanoseconds handshakes() const { return 12 * silent_cost; }
+  std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
-  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 4; }
+  std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
   // Beyond this none of it begins until the next second: handshakes alone never make a flood.
   std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
@@ -109,6 +110,7 @@ struct ConnectionLimits {
       *each =
           std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
     }
+    paid_by_time = std::max(1, static_cast<int>(paid_by_time / slowness));
   }
   // For the address of a connection that was cut for what it did.
   Quarantine::Limits quarantine = {};

@@ -329,7 +329,8 @@ bool ConnectionTable::MayBegin(const std::string& address, std::int64_t second) 
   const runtime::MutexLock lock(mutex_);
   const auto spent = silent_costs_.find(address);
   return second != silent_costs_second_ || spent == silent_costs_.end() ||
-         spent->second.spent <= limits_.waiting_cost();
+         spent->second.spent <=
+             limits_.waiting_cost() / (quarantine_.Suspects(address, second) ? limits_.suspect_share : 1);
 }
 
 bool ConnectionTable::HasManySilent(const std::string& peer) const {

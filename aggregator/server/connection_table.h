@@ -227,6 +227,7 @@ class ConnectionTable {
     std::uint64_t paid_sent = 0;
     std::int64_t charged_work_ns = 0;
     std::chrono::nanoseconds unpaid{0};
+    int watches = 0;                      // looks until it is no watcher any more, if nothing is sent to it
     std::chrono::nanoseconds excused{0};  // of it: a handshake, a name may have hundreds
     std::chrono::nanoseconds other_work{0};
     std::uint64_t fruitless_headers = 0;  // of which no call had come

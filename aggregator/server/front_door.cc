@@ -378,6 +378,7 @@ void FrontDoor::Refuse(ConnectionFault fault, const std::string& peer) {
 void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {
   // A peer that has ended with all its streams may start again at once.
   const std::string peer = Cut(socket);
+  ReleaseReads(socket);
   if (!peer.empty()) connections.KeepOut(peer, Second());
 }
 

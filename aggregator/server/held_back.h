@@ -27,7 +27,8 @@ class HeldBack {
  public:
   static constexpr int kPart = 7;                          // of the time: one in seven
   static constexpr std::chrono::milliseconds kSavings{2};  // so much more at once
-  static constexpr std::chrono::milliseconds kLeast{1};    // before a look, however much there was
+  // No more has to be made up for: who waits does not wait for long after a flood.
+  static constexpr std::chrono::milliseconds kDebt{20};
 
   ~HeldBack() { End(); }
   // Nobody waits any more: there are no panels, so the time is everybody's.
@@ -40,7 +41,8 @@ class HeldBack {
   // Call it every few milliseconds; `past`: since the last look.
   void Look(const OtherWork& work, std::chrono::nanoseconds past) {
     left_ = std::min<std::chrono::nanoseconds>(left_ + past / kPart, kSavings) - work.time;
-    AllowOtherReads(std::max<std::chrono::nanoseconds>(left_, kLeast));
+    left_ = std::max<std::chrono::nanoseconds>(left_, -kDebt);
+    AllowOtherReads(std::max<std::chrono::nanoseconds>(left_, past / (2 * kPart)));
     // Who has waited longest comes first, and few at a time: all at once would take the time of many.
     if (left_.count() >= 0) return Release((held_.size() + kLooks - 1) / kLooks);
     for (const Socket& each : work.of) {

@@ -149,7 +149,7 @@ ReadCost CostIn(const Account& account) {
           .crowd = account.crowd};
 }
 
-bool MayWait(const Account& account) { return account.speaks && account.rank != ReadRank::kFavoured; }
+bool MayWait(const Account& account) { return account.speaks && account.rank < ReadRank::kWatcher; }
 
 // Whether it is not read until the next AllowOtherReads. Who would not be told then does not wait.
 bool MustWait(Account& account, int fd) {
@@ -160,9 +160,10 @@ bool MustWait(Account& account, int fd) {
 }
 
 // Whoever waits for the connection is told, also if it has ended: a reset leaves nothing to read.
-void GoOn(int fd) {
-  CauseAnEvent(fd);
-  if (PeerHasClosed(fd)) shutdown(fd, SHUT_RD);
+void GoOn(Socket socket) {
+  if (!IsOpen(socket)) return;  // somebody else has the descriptor now
+  CauseAnEvent(socket.fd);
+  if (PeerHasClosed(socket.fd)) shutdown(socket.fd, SHUT_RD);
 }
 
 // With what it has used since the last time.
@@ -246,7 +247,7 @@ void RankReads(Socket socket, ReadRank rank) {
   Account* const account = AccountOf(socket);
   if (account == nullptr) return;
   account->rank = rank;
-  if (rank == ReadRank::kFavoured && account->waits.exchange(false)) GoOn(socket.fd);
+  if (rank >= ReadRank::kWatcher && account->waits.exchange(false)) GoOn(socket);
 }
 
 void AllowOtherReads(std::chrono::nanoseconds most) {
@@ -256,7 +257,7 @@ void AllowOtherReads(std::chrono::nanoseconds most) {
   const bool all = most == std::chrono::nanoseconds::max();
   for (const Socket& each : TheWaiting().Take(all ? std::numeric_limits<std::size_t>::max() : kToldAtOnce)) {
     Account* const account = AccountOf(each);
-    if (account != nullptr && account->waits.exchange(false)) GoOn(each.fd);
+    if (account != nullptr && account->waits.exchange(false)) GoOn(each);
   }
 }
 
@@ -268,7 +269,7 @@ void HoldReads(Socket socket) {
 void ReleaseReads(Socket socket) {
   Account* const account = AccountOf(socket);
   if (account == nullptr || !account->held.exchange(false)) return;
-  GoOn(socket.fd);  // also if Cut has told gRPC while it was held
+  GoOn(socket);  // also if Cut has told gRPC while it was held
 }
 
 std::optional<ReadCost> ReadCostOf(Socket socket) {
@@ -310,13 +311,14 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   if (account == nullptr) return read();
   const std::uint64_t before = account->bytes;
   const std::size_t most =
-      ReadTurn::Bytes(before, account->message_bytes_left, account->rank == ReadRank::kFavoured);
+      ReadTurn::Bytes(before, account->message_bytes_left, account->rank == ReadRank::kPanel);
   const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
   if (got < 0 && errno == EAGAIN) return got;
   if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
   if (!this_thread.counts) return got;
   const bool other = MayWait(*account);
-  const bool measures = other || before < ReadTurn::kBeginning || measured.load(std::memory_order_relaxed);
+  const bool measures = account->rank < ReadRank::kPanel || before < ReadTurn::kBeginning ||
+                        measured.load(std::memory_order_relaxed);
   if (!measures) return got;
   // Its end costs, too, and many may end at once.
   this_thread.ends = got <= 0;

@@ -27,7 +27,7 @@ struct ReadCost {
 };
 
 // Whether the time is measured for all reads. It always is for a connection's beginning
-// (ReadTurn::kBeginning), in which floods begin, and for all but panels. Any thread.
+// (ReadTurn::kBeginning), in which floods begin, and for all but panels that owe nothing. Any thread.
 void MeasureReads(bool measure);
 // The calling thread's time counts from now on, from each read to the next one or to EndRead: call that
 // whenever gRPC returns to it. What it does until it reads again is nobody's.
@@ -49,9 +49,10 @@ void NoteCrowd(Socket socket);
 void NoteSpeaking(Socket socket);
 // Whom a thread that fuses reads first.
 enum class ReadRank : std::uint8_t {
-  kOther,     // may wait
-  kOwing,     // a panel or a watcher that costs too much: may wait, but for no other
-  kFavoured,  // a panel or a watcher: never waits
+  kOther,    // may wait
+  kOwing,    // a panel or a watcher that costs too much: may wait, but for no other
+  kWatcher,  // does not wait
+  kPanel,    // the same, and catches up in one turn
 };
 // Any thread.
 void RankReads(Socket socket, ReadRank rank);

@@ -24,13 +24,15 @@ constexpr std::uint64_t kAnswerFrames = 64;
 
 // 256 sources with some leaves each. The message is parsed and checked on the thread that fuses.
 constexpr std::size_t kMaxHelloBytes = std::size_t{64} << 10;
+// Reading a larger one is timed, if no frame comes of it.
+constexpr std::size_t kUsualBytes = std::size_t{4} << 10;
 // A frame has nine; somebody's encoder may not pack the numbers of a few.
 constexpr std::size_t kMaxFrameFields = std::size_t{16} * ReportSession::kMaxFrames;
 
-// Sources, leaves and classes of a hello; each of a few bytes takes a hundred in memory, and its name is
-// compared with all others.
+// Sources, leaves and classes of a hello, sensors and checks of a status; each of a few bytes takes a hundred
+// in memory, and a name is compared with all others.
 constexpr std::size_t kMaxHelloFields = 300;
-constexpr std::size_t kMaxSourceFields = 4'096;
+constexpr std::size_t kMaxPartFields = 4'096;
 
 // Whether the message has more frames, or fields in them, than one may have, or more of a hello: nothing of
 // it where one was given already.
@@ -39,14 +41,16 @@ bool HasMoreFields(grpc::ByteBuffer& bytes, bool admitted) {
       ReportSession::kMaxFrames + 2;  // the hello, or the dropped frames and the status
   if (bytes.Length() <= 2 * kMaxFields) return false;
   grpc::ProtoBufferReader reader(&bytes);
-  return wire::HasMoreFields(
-      reader, kMaxFields,
-      {{{.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields},
-        {.number = v1::ReportRequest::kStatusFieldNumber, .limit = wire::kMostStatusFields},
-        {.number = v1::ReportRequest::kHelloFieldNumber,
-         .limit = admitted ? 0 : kMaxHelloFields,
-         .inner_number = v1::Hello::kSourcesFieldNumber,
-         .inner_limit = kMaxSourceFields}}});
+  return wire::HasMoreFields(reader, kMaxFields,
+                             {{{.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields},
+                               {.number = v1::ReportRequest::kStatusFieldNumber,
+                                .limit = wire::kMostStatusFields,
+                                .inner_number = wire::kAnyField,
+                                .inner_limit = kMaxPartFields},
+                               {.number = v1::ReportRequest::kHelloFieldNumber,
+                                .limit = admitted ? 0 : kMaxHelloFields,
+                                .inner_number = wire::kAnyField,
+                                .inner_limit = kMaxPartFields}}});
 }
 
 }  // namespace
@@ -105,12 +109,29 @@ void ReportCall::OnRead(bool ok) {
   }
   counted_->CountMessage();
   const std::size_t bytes = incoming_.Length();
-  const bool frames = session_->admitted();
-  const std::int64_t began_ns = frames ? 0 : ThreadProcessorNs();
-  TakeMessage();
-  if (!frames) counted_->CountWork(std::chrono::nanoseconds(ThreadProcessorNs() - began_ns));
+  const bool was_admitted = session_->admitted();
+  const bool timed = !was_admitted || bytes > kUsualBytes;
+  const fusion::FusionTime now = shared_.Now();
+  const std::int64_t began_ns = timed ? ThreadProcessorNs() : 0;
+  const std::optional<StreamRefusal> refusal = TakeMessage(now);
+  // What frames cost their message pays for.
+  if (timed && (!was_admitted || request_.frames_size() == 0))
+    counted_->CountWork(std::chrono::nanoseconds(ThreadProcessorNs() - began_ns));
+  if (was_admitted) {
+    queue_.PublishFused(*session_->site());
+  } else if (session_->admitted()) {
+    counted_->CountAsReport();
+    SayThatItCame();
+    request_ = v1::ReportRequest();  // no hello comes again
+    Answer();
+  }
   if (request_room_.IsTooMuchWith(bytes)) request_ = v1::ReportRequest();
-  if (ending_) return;
+  if (refusal) return End(*refusal);
+  if (session_->unanswered() >= kAnswerFrames || session_->pending_refusals() > 0) {
+    Answer();
+  } else {
+    queue_.AnswerSoon(now.steady_ns);
+  }
   // The slot may wait for the next message of this stream.
   if (session_->sources() > 1) return ReadOn();
   queue_.ReadSoon(this);
@@ -122,57 +143,44 @@ void ReportCall::ReadOn() {
   Read();
 }
 
-void ReportCall::TakeMessage() {
+std::optional<StreamRefusal> ReportCall::TakeMessage(fusion::FusionTime now) {
   if (incoming_.Length() > shared_.max_message_bytes) {
-    return End({StreamFault::kTooLarge,
-                absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
-                                                         incoming_.Length(), shared_.max_message_bytes))});
+    return StreamRefusal{StreamFault::kTooLarge, absl::ResourceExhaustedError(fmt::format(
+                                                     "message: {} bytes, allowed are {}", incoming_.Length(),
+                                                     shared_.max_message_bytes))};
   }
   if (!session_->admitted() && incoming_.Length() > kMaxHelloBytes) {
-    return End({StreamFault::kTooLarge,
-                absl::ResourceExhaustedError(
-                    fmt::format("hello: {} bytes, allowed are {}; shorten the names of sources, leaves and "
-                                "classes, or report from several nodes",
-                                incoming_.Length(), kMaxHelloBytes))});
+    return StreamRefusal{StreamFault::kTooLarge,
+                         absl::ResourceExhaustedError(fmt::format(
+                             "hello: {} bytes, allowed are {}; shorten the names of sources, leaves and "
+                             "classes, or report from several nodes",
+                             incoming_.Length(), kMaxHelloBytes))};
   }
   if (HasMoreFields(incoming_, session_->admitted())) {
-    const std::string allowed =
-        session_->admitted()
-            ? fmt::format("frames: more than the {} that one message may have, or more than {} fields",
-                          ReportSession::kMaxFrames, kMaxFrameFields)
-            : fmt::format("hello: more than {} leaves, classes and priors of all sources", kMaxSourceFields);
-    counted_->CountAsMalformed();
-    return End({StreamFault::kTooLarge, absl::ResourceExhaustedError(allowed)});
+    if (session_->admitted()) counted_->CountAsMalformed();
+    return StreamRefusal{
+        StreamFault::kTooLarge,
+        absl::ResourceExhaustedError(
+            session_->admitted()
+                ? fmt::format(
+                      "message: more than {} frames, {} fields in them or {} in a status, or another hello",
+                      ReportSession::kMaxFrames, kMaxFrameFields, kMaxPartFields)
+                : fmt::format("hello: more than {} fields, or than {} in its sources and other parts: names, "
+                              "leaves, classes and priors",
+                              kMaxHelloFields, kMaxPartFields))};
   }
   if (!grpc::SerializationTraits<v1::ReportRequest>::Deserialize(&incoming_, &request_).ok()) {
-    return End(
-        {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
+    return StreamRefusal{StreamFault::kMalformed,
+                         absl::InvalidArgumentError("message: does not parse as a ReportRequest")};
   }
-  const bool was_admitted = session_->admitted();
-  if (was_admitted && request_.frames_size() == 0) counted_->CountAsEmpty();
+  if (session_->admitted() && request_.frames_size() == 0) counted_->CountAsEmpty();
   if (!has_place_) {
     has_place_ = queue_.TakePlace(this);
     if (!has_place_) {
-      return End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
+      return StreamRefusal{StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")};
     }
   }
-  const fusion::FusionTime now = shared_.Now();
-  std::optional<StreamRefusal> refusal =
-      session_->Take(request_, now, queue_.fused(), [this] { queue_.PublishFused(*session_->site()); });
-  if (was_admitted) {
-    queue_.PublishFused(*session_->site());
-  } else if (session_->admitted()) {
-    counted_->CountAsReport();
-    SayThatItCame();
-    request_ = v1::ReportRequest();  // no hello comes again
-    Answer();
-  }
-  if (refusal) return End(*refusal);
-  if (session_->unanswered() >= kAnswerFrames || session_->pending_refusals() > 0) {
-    Answer();
-  } else {
-    queue_.AnswerSoon(now.steady_ns);
-  }
+  return session_->Take(request_, now, queue_.fused(), [this] { queue_.PublishFused(*session_->site()); });
 }
 
 void ReportCall::Answer() {

@@ -53,7 +53,8 @@ class ReportCall {
   void OnFinished(bool ok);
 
   void Read();
-  void TakeMessage();
+  // What has come; the reason why the stream has to end.
+  std::optional<StreamRefusal> TakeMessage(fusion::FusionTime now);
   void FinishIfDue();
   void DeleteIfDone();
   void SayThatItCame();

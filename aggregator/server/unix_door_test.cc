@@ -23,7 +23,7 @@ class UnixDoorTest : public ::testing::Test {
     return FrontDoor::Listen("unix:" + path, {}, MemoryWatch(512 << 20), clock_);
   }
 
-  const runtime::SystemClock clock_;
+  runtime::SystemClock clock_;
   const testing::ScratchFolder folder_;
   const std::string path_ = folder_.Path("socket");
 };

@@ -26,7 +26,10 @@ bool Count(CodedInputStream& input, std::size_t& fields, std::span<Left> nested)
   while (const std::uint32_t tag = input.ReadTag()) {
     if (fields == 0) return false;
     --fields;
-    const auto counted = std::ranges::find(nested, WireFormatLite::GetTagFieldNumber(tag), &Left::number);
+    if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_START_GROUP) return false;
+    const int number = WireFormatLite::GetTagFieldNumber(tag);
+    const auto counted = std::ranges::find_if(
+        nested, [number](const Left& each) { return each.number == number || each.number == kAnyField; });
     if (counted == nested.end() ||
         WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       if (!WireFormatLite::SkipField(&input, tag)) break;

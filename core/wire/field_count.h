@@ -8,18 +8,21 @@
 
 namespace tributary::wire {
 
+inline constexpr int kAnyField = -1;
+
 // The fields inside of the submessages with this number, all together.
 struct NestedFields {
   int number = 0;  // 0: none are counted
   std::size_t limit = 0;
-  // The same for the submessages inside of these.
+  // The same for the submessages inside of these; kAnyField: for all that may be one.
   int inner_number = 0;
   std::size_t inner_limit = 0;
 };
 
-// Whether the message has more than `limit` fields at its top level, or more nested ones than allowed. Two
-// bytes on the wire can become a submessage or an unknown field of a hundred in memory, and reused messages
-// keep it. Reading the tags alone bounds that.
+// Whether the message has more than `limit` fields at its top level, more nested ones than allowed, or a
+// group: no message of this project has any, and a group may hold any number of fields. Two bytes on the wire
+// can become a submessage or an unknown field of a hundred in memory, and reused messages keep it. Reading
+// the tags alone bounds that.
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
                    std::array<NestedFields, 3> nested = {});
 

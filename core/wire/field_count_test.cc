@@ -66,6 +66,24 @@ TEST(FieldCountTest, CountsTheFieldsInsideOfSubmessagesOfSubmessages) {
   EXPECT_TRUE(HasMore(request.SerializeAsString(), 1, hello));
 }
 
+TEST(FieldCountTest, CountsInsideOfAnySubmessageIfItIsToldTo) {
+  v1::ReportRequest request;
+  for (int i = 0; i < 10; ++i) request.mutable_status()->add_sensors()->set_name("x");
+  NestedFields status{.number = v1::ReportRequest::kStatusFieldNumber,
+                      .limit = 10,
+                      .inner_number = kAnyField,
+                      .inner_limit = 10};
+  EXPECT_FALSE(HasMore(request.SerializeAsString(), 1, status));
+  status.inner_limit = 9;
+  EXPECT_TRUE(HasMore(request.SerializeAsString(), 1, status));
+}
+
+// It counted as one field, whatever was inside.
+TEST(FieldCountTest, AGroupIsTooMuch) {
+  EXPECT_TRUE(HasMore("\x7b\x7c", 100));
+  EXPECT_TRUE(HasMore("\x12\x02\x7b\x7c", 100, {.number = kFrames, .limit = 100}));
+}
+
 TEST(FieldCountTest, EndsAtBytesThatAreNoMessage) {
   for (const std::string& bytes :
        {std::string("\x12"), std::string("\x12\xff\xff\xff\xff\x0f"), std::string("\x12\x05\x08"),
