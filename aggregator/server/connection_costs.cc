@@ -79,15 +79,30 @@ OtherWork ConnectionTable::TakeOtherWork() {
   return work;
 }
 
-void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address) {
+void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address, std::int64_t second) {
+  constexpr std::int64_t kSecondsOfAHandshake = 10;
   constexpr std::chrono::nanoseconds kNothing{0};
+  // The rest is its address's.
+  own.unpaid = std::max(own.unpaid - own.silent_cost, kNothing);
+  // Time has paid for an old one: it must not excuse what others cost now.
+  if (second > own.since + kSecondsOfAHandshake) return;
   SilentCost& cost = silent_costs_[address];
   const std::chrono::nanoseconds forgiven =
       std::min({own.silent_cost, limits_.handshake(), limits_.handshakes() - cost.forgiven});
   cost.forgiven += forgiven;
-  if (own.silent_second == silent_costs_second_) cost.spent = std::max(cost.spent - forgiven, kNothing);
-  // The rest is its address's.
-  own.unpaid = std::max(own.unpaid - own.silent_cost, kNothing);
+  cost.spent = std::max(cost.spent - forgiven, kNothing);
+}
+
+void ConnectionTable::PayForSilence(std::chrono::nanoseconds past, std::int64_t second) {
+  constexpr std::chrono::nanoseconds kNothing{0};
+  const bool anew = std::exchange(forgiven_second_, second) != second;
+  for (auto& [address, cost] : silent_costs_) {
+    cost.spent = std::max(cost.spent - past / limits_.silent_paid_by_time, kNothing);
+    if (anew) cost.forgiven = kNothing;
+  }
+  std::erase_if(silent_costs_, [](const auto& each) {
+    return each.second.spent.count() == 0 && each.second.forgiven.count() == 0;
+  });
 }
 
 std::unordered_set<std::string> ConnectionTable::CostlyAddresses(std::int64_t second) const {
@@ -107,11 +122,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (socket) costly.push_back({*socket, peer});
   };
   const runtime::MutexLock lock(mutex_);
-  std::unordered_set<std::string> addresses;  // that have cost too much
-  if (std::exchange(silent_costs_second_, second) != second) {
-    addresses = CostlyAddresses(second);
-    silent_costs_.clear();
-  }
+  PayForSilence(past, second);
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   std::unordered_map<const Peers::value_type*, std::uint64_t> fruitless;
   for (auto& [peer, each] : connections_) {
@@ -126,11 +137,9 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
       fruitless[each.whose] += headers;
     if (!each.silent || spent.count() == 0) continue;
-    if (std::exchange(each.silent_second, second) != second) each.silent_cost = std::chrono::nanoseconds(0);
     each.silent_cost += spent;
     silent_costs_[AddressOf(peer)].spent += spent;
   }
-  addresses.merge(CostlyAddresses(second));
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {
     for (auto& [peer, each] : connections_) {
@@ -145,6 +154,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
         take(peer, Cut(&each, ConnectionFault::kNoCall));
     }
   }
+  const std::unordered_set<std::string> addresses = CostlyAddresses(second);
   if (addresses.empty()) return costly;
   std::unordered_set<std::string> gone = addresses;
   for (const std::string& address : addresses) {

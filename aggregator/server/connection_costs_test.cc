@@ -21,7 +21,7 @@ class CostTest : public ConnectionTableTest {
 
   // Those that are cut, by their numbers, after each of the connections has cost so much more.
   std::set<int> Look(const std::map<int, std::chrono::nanoseconds>& costs, std::uint64_t bytes = 0,
-                     std::int64_t second = 0) {
+                     std::int64_t second = 0, std::chrono::nanoseconds past = std::chrono::milliseconds(5)) {
     const auto cost = [&](Socket socket) -> std::optional<ReadCost> {
       const auto found = costs.find(socket.fd);
       if (found == costs.end()) return std::nullopt;
@@ -31,11 +31,11 @@ class CostTest : public ConnectionTableTest {
       return all;
     };
     std::set<int> cut;
-    for (const auto& [socket, peer] : table_.TakeCostly(cost, std::chrono::milliseconds(5), second)) {
-      cut.insert(socket.fd);
-    }
+    for (const auto& [socket, peer] : table_.TakeCostly(cost, past, second)) cut.insert(socket.fd);
     return cut;
   }
+  // Nothing happens for so long.
+  void Wait(std::chrono::nanoseconds past, std::int64_t second = 0) { Look({}, 0, second, past); }
 
   const ConnectionLimits limits_;
   const std::chrono::nanoseconds half_ = limits_.unpaid / 2;
@@ -279,7 +279,8 @@ TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {
   Add("192.0.2.2:1");
   const std::chrono::nanoseconds third = limits_.silent_cost / 3;
   EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}), std::set<int>());
-  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}, 0, 1), std::set<int>()) << "in another second";
+  Wait(third * 2 * limits_.silent_paid_by_time);
+  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}, 0, 1), std::set<int>()) << "time has paid";
   EXPECT_EQ(Look({{1, third}, {3, third / 2}}, 0, 1), (std::set{1, 2, 3}));
   EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:9", 1));
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:9", 1));
@@ -303,9 +304,9 @@ TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome
   Look({{2, much}}, 0, 1);
   EXPECT_TRUE(table_.IsSuspect("192.0.2.1:9", 1));
   EXPECT_FALSE(table_.IsSuspect("192.0.2.2:9", 1));
-  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 2)) << "in the next second";
-  Begin("192.0.2.1:1");
-  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
+  EXPECT_TRUE(table_.IsSuspect("192.0.2.1:9", 2)) << "until time has paid";
+  Begin("192.0.2.1:1", "", 2);
+  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 2));
 }
 
 TEST_F(CostTest, NoMoreOfAnAddressBeginWhenItsAllowanceIsNearlySpent) {
@@ -315,9 +316,34 @@ TEST_F(CostTest, NoMoreOfAnAddressBeginWhenItsAllowanceIsNearlySpent) {
   Look({{1, limits_.notable()}}, 0, 1);
   EXPECT_FALSE(table_.MayBegin("192.0.2.1", 1));
   EXPECT_TRUE(table_.MayBegin("192.0.2.2", 1));
-  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 2)) << "in the next second";
+  EXPECT_FALSE(table_.MayBegin("192.0.2.1", 2)) << "in the next second";
   Begin("192.0.2.1:1");
   EXPECT_TRUE(table_.MayBegin("192.0.2.1", 1)) << "a handshake is forgiven";
+}
+
+// Each is ended by gRPC after some pings, before it has cost much.
+TEST_F(FleetCostTest, WhoComesAgainAndAgainWithoutACallWaitsUntilTimeHasPaid) {
+  constexpr std::chrono::microseconds kEach{300};
+  constexpr std::chrono::milliseconds kPast{10};
+  const auto begun_in_a_second = [&](std::int64_t second) {
+    int begun = 0;
+    for (int i = 0; i < 100; ++i) {
+      if (!table_.MayBegin("192.0.2.1", second)) {
+        Wait(kPast, second);
+        continue;
+      }
+      Add("192.0.2.1:" + std::to_string(i), second);
+      Look({{last_, kEach}}, 0, second, kPast);
+      table_.Sweep([](Socket) { return false; });
+      ++begun;
+    }
+    return begun;
+  };
+  EXPECT_EQ(begun_in_a_second(1), 100) << "a crowd whose connections fail once";
+  for (std::int64_t second = 2; second < 5; ++second) begun_in_a_second(second);
+  const auto paid = static_cast<int>(std::chrono::milliseconds(1'000) / limits_.silent_paid_by_time / kEach);
+  EXPECT_NEAR(begun_in_a_second(5), paid, 1);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:1", 5));
 }
 
 // A fleet comes back.
@@ -364,13 +390,14 @@ TEST_F(CostTest, WhoGoesLeavesItsDebtBehind) {
   EXPECT_EQ(number, static_cast<int>(limits_.silent_cost / limits_.notable()) + 2) << "seen at the next look";
 }
 
-TEST_F(CostTest, WhatOneCostInAnEarlierSecondExcusesNobody) {
+TEST_F(CostTest, WhatOneCostLongAgoExcusesNobody) {
   Add("192.0.2.1:1");
-  EXPECT_EQ(Look({{1, limits_.silent_cost}}, 0, 1), std::set<int>());
-  Add("192.0.2.1:2");
-  EXPECT_EQ(Look({{2, limits_.silent_cost}}, 0, 2), std::set<int>());
-  Begin("192.0.2.1:1");
-  EXPECT_EQ(Look({{2, limits_.silent_cost / 1000}}, 0, 2), std::set{2});
+  EXPECT_EQ(Look({{1, limits_.silent_cost}}), std::set<int>());
+  Wait(limits_.silent_cost * limits_.silent_paid_by_time, 8);
+  Add("192.0.2.1:2", 8);
+  EXPECT_EQ(Look({{2, limits_.silent_cost}}, 0, 8), std::set<int>());
+  Begin("192.0.2.1:1", "", 11);
+  EXPECT_EQ(Look({{2, limits_.silent_cost / 100}}, 0, 11), std::set{2});
 }
 
 }  // namespace

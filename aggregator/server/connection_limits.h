@@ -91,9 +91,10 @@ struct ConnectionLimits {
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
   std::chrono::nanoseconds paid_by_byte{4};
   int paid_by_time = 5'000;  // a part of the time that passes; of a connection without reports a quarter
-  // What they may spend in one second on connections of one address that have not made a call, and on those
-  // that have gone and left something unpaid.
+  // What they may spend on connections of one address that have not made a call, and on those that have gone
+  // and left something unpaid, beyond what the time pays for.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
+  int silent_paid_by_time = 200;  // a part of the time that passes, for all of an address
   // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
   // handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
@@ -101,7 +102,8 @@ struct ConnectionLimits {
   int suspect_share = 2;  // of it, for an address that has flooded a short while ago
   // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
   std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
-  // Beyond this none of it begins until the next second: handshakes alone never make a flood.
+  // Beyond this none of it begins until time has paid: handshakes alone never make a flood, and who comes
+  // back again and again without a call comes in as slowly as the time pays for.
   std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
@@ -110,7 +112,9 @@ struct ConnectionLimits {
       *each =
           std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
     }
-    paid_by_time = std::max(1, static_cast<int>(paid_by_time / slowness));
+    for (int* each : {&paid_by_time, &silent_paid_by_time}) {
+      *each = std::max(1, static_cast<int>(*each / slowness));
+    }
   }
   // For the address of a connection that was cut for what it did.
   Quarantine::Limits quarantine = {};

@@ -35,6 +35,7 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   const bool silent = from != kUnixAddress;
   Connection& added = connections_[peer] = {.socket = socket, .number = ++last_number_, .silent = silent};
   added.pulse->number = added.number;
+  added.since = second;
   Address& address = addresses_[from];
   ++address.connections;
   address.silent += silent;
@@ -152,7 +153,7 @@ std::optional<Socket> ConnectionTable::BeginCall(const std::string& peer, std::s
   Connection& own = found->second;
   if (own.silent) {
     own.silent = false;
-    ForgiveHandshake(own, AddressOf(peer));
+    ForgiveHandshake(own, AddressOf(peer), second);
     --addresses_.find(AddressOf(peer))->second.silent;
     --silent_;
   }
@@ -328,7 +329,7 @@ bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) co
 bool ConnectionTable::MayBegin(const std::string& address, std::int64_t second) const {
   const runtime::MutexLock lock(mutex_);
   const auto spent = silent_costs_.find(address);
-  return second != silent_costs_second_ || spent == silent_costs_.end() ||
+  return spent == silent_costs_.end() ||
          spent->second.spent <=
              limits_.waiting_cost() / (quarantine_.Suspects(address, second) ? limits_.suspect_share : 1);
 }
@@ -343,8 +344,7 @@ bool ConnectionTable::HasManySilent(const std::string& peer) const {
 bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) const {
   if (quarantine_.Suspects(address, second)) return true;
   const auto spent = silent_costs_.find(address);
-  return second == silent_costs_second_ && spent != silent_costs_.end() &&
-         spent->second.spent > limits_.suspect_cost();
+  return spent != silent_costs_.end() && spent->second.spent > limits_.suspect_cost();
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

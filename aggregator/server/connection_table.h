@@ -166,8 +166,8 @@ class ConnectionTable {
   // clock; `cost`: in all, nothing where it is not known. Those to cut, with their peers: they have cost more
   // than is paid for, alone or with their peer's others, or they have sent headers of which no call came, too
   // many of their peer's together in this second (those that report: many themselves), or, with all
-  // connections of their address that have not made a call or have gone, too much in this second. Such an
-  // address is kept out also if all have gone.
+  // connections of their address that have not made a call or have gone, too much. Such an address is kept
+  // out also if all have gone.
   struct Costly {
     Socket socket;
     std::string peer;
@@ -233,9 +233,8 @@ class ConnectionTable {
     std::uint64_t fruitless_headers = 0;  // of which no call had come
     std::uint64_t fruitless_before = 0;   // in earlier seconds
     std::int64_t fruitless_second = -1;
-    // What silent_costs_ has of it, and in which second:
-    std::chrono::nanoseconds silent_cost{0};
-    std::int64_t silent_second = -1;
+    std::int64_t since = 0;                   // the second in which it came
+    std::chrono::nanoseconds silent_cost{0};  // what it has cost before its first call
     // When TakeUnheard looked last:
     std::uint64_t seen_heard = 0;
     std::uint64_t seen_sent = 0;
@@ -257,8 +256,8 @@ class ConnectionTable {
   };
   using Connections = std::unordered_map<std::string, Connection>;
   struct SilentCost {
-    std::chrono::nanoseconds spent{0};
-    std::chrono::nanoseconds forgiven{0};
+    std::chrono::nanoseconds spent{0};     // and not paid for by time
+    std::chrono::nanoseconds forgiven{0};  // in this second
   };
 
   // Sockets are looked at without the lock: the threads that fuse wait for it. The number says later which
@@ -274,8 +273,10 @@ class ConnectionTable {
     return peer + "#" + std::to_string(number);
   }
   Connections::iterator WithPulse(const std::string& peer, const ConnectionPulse* pulse) REQUIRES(mutex_);
-  // It has made its first call.
-  void ForgiveHandshake(Connection& own, const std::string& address) REQUIRES(mutex_);
+  // It has made its first call, in that second.
+  void ForgiveHandshake(Connection& own, const std::string& address, std::int64_t second) REQUIRES(mutex_);
+  // That time has passed, and it is that second.
+  void PayForSilence(std::chrono::nanoseconds past, std::int64_t second) REQUIRES(mutex_);
   // Those that have spent too much.
   std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
   // Headers of which no call has come, in that second.
@@ -314,9 +315,9 @@ class ConnectionTable {
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
   Peers peers_ GUARDED_BY(mutex_);
   Quarantine quarantine_ GUARDED_BY(mutex_);
-  // By address, in this second, of connections that have not made a call or have gone.
+  // By address, of connections that have not made a call or have gone.
   std::unordered_map<std::string, SilentCost> silent_costs_ GUARDED_BY(mutex_);
-  std::int64_t silent_costs_second_ GUARDED_BY(mutex_) = 0;
+  std::int64_t forgiven_second_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;
