@@ -16,7 +16,7 @@
 #include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/status/macros.h"
-#include "core/wire/convert.h"
+#include "core/wire/hello.h"
 #include "core/wire/json.h"
 #include "core/wire/kept_room.h"
 #include "core/wire/peer.h"
@@ -228,7 +228,7 @@ class ReportUplink final : public Uplink {
   void Respond() {
     const std::int64_t now_ns = clock_.SteadyNs();
     if (phase_ == Phase::kHello) {
-      if (absl::Status status = CheckSlot(); !status.ok()) {
+      if (absl::Status status = wire::CheckSlotOfAnswer(response_, slot_); !status.ok()) {
         Fail(std::move(status));
         return Close();
       }
@@ -258,16 +258,6 @@ class ReportUplink final : public Uplink {
   std::optional<std::int64_t> SiteMaxAgeNs() const {
     if (!response_.has_max_age_ns() || response_.max_age_ns() > INT64_MAX) return std::nullopt;
     return static_cast<std::int64_t>(response_.max_age_ns());
-  }
-
-  // An older aggregator does not know the field: it takes any hello and would collate by other slots.
-  absl::Status CheckSlot() const {
-    ASSIGN_OR_RETURN(const estimate::SlotLength theirs,
-                     wire::SlotLengthFromWire("slot_ns", response_.slot_ns()));
-    if (theirs == slot_) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("slot_ms: this node counts slots of ", slot_.Text(), ", the aggregator of ",
-                     theirs.Text(), response_.slot_ns() == 0 ? ", the only length that it knows" : ""));
   }
 
   void BeginReporting(std::int64_t now_ns) {

@@ -101,6 +101,14 @@ absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello) {
   return SlotLengthFromWire("hello.slot_ns", hello.slot_ns());
 }
 
+absl::Status CheckSlotOfAnswer(const v1::ReportResponse& answer, estimate::SlotLength own) {
+  ASSIGN_OR_RETURN(const estimate::SlotLength theirs, SlotLengthFromWire("slot_ns", answer.slot_ns()));
+  if (theirs == own) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("slot_ms: this node counts slots of {}, the aggregator of {}{}", own.Text(), theirs.Text(),
+                  answer.slot_ns() == 0 ? ", the only length that it knows" : ""));
+}
+
 absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns) {
   if (slot_ns == 0) return estimate::SlotLength();
   const std::optional<estimate::SlotLength> slot = estimate::SlotLength::FromNs(slot_ns);

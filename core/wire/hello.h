@@ -34,4 +34,8 @@ absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello);
 // SlotLength.
 absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
 
+// Whether the aggregator that answered the hello collates by this node's slots. An older one does not know
+// the field: it takes any hello. InvalidArgument: no length; FailedPrecondition: another one.
+absl::Status CheckSlotOfAnswer(const v1::ReportResponse& answer, estimate::SlotLength own);
+
 }  // namespace tributary::wire

@@ -34,6 +34,20 @@ class HelloTest : public ::testing::Test {
   v1::Hello hello_;
 };
 
+TEST(SlotOfAnswerTest, MustBeTheNodes) {
+  const estimate::SlotLength own = *estimate::SlotLength::FromNs(16'666'667);
+  v1::ReportResponse answer;
+  answer.set_slot_ns(16'666'667);
+  EXPECT_TRUE(CheckSlotOfAnswer(answer, own).ok());
+  answer.set_slot_ns(20'000'000);
+  EXPECT_THAT(CheckSlotOfAnswer(answer, own).message(), HasSubstr("the aggregator of 20 ms"));
+  answer.clear_slot_ns();  // an older one
+  EXPECT_TRUE(CheckSlotOfAnswer(answer, estimate::SlotLength()).ok());
+  EXPECT_THAT(CheckSlotOfAnswer(answer, own).message(), HasSubstr("the only length that it knows"));
+  answer.set_slot_ns(1);
+  EXPECT_EQ(CheckSlotOfAnswer(answer, own).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(HelloTest, SaysWhatTheEpochsCount) {
   const auto slot = CheckHello(hello_);
   ASSERT_TRUE(slot.ok()) << slot.status();

@@ -3,18 +3,18 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
-#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
+#include "tests/faults/hostile_peer.h"
 #include "tests/support/fleet.h"
 #include "tests/support/raw_call.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -25,101 +25,6 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-
-std::int64_t UnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-// Drives a Report stream step by step.
-class Peer {
- public:
-  explicit Peer(int port) {
-    stub_ = v1::FusionService::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-    context_.set_deadline(std::chrono::system_clock::now() + seconds(20));
-    stream_ = stub_->Report(&context_);
-  }
-  ~Peer() { context_.TryCancel(); }
-
-  bool Send(const v1::ReportRequest& request) { return stream_->Write(request); }
-  v1::ReportResponse Receive() {
-    v1::ReportResponse response;
-    stream_->Read(&response);
-    return response;
-  }
-  // The status that ended the stream.
-  grpc::Status End() {
-    stream_->WritesDone();
-    v1::ReportResponse ignored;
-    while (stream_->Read(&ignored)) {
-    }
-    return stream_->Finish();
-  }
-
- private:
-  std::unique_ptr<v1::FusionService::Stub> stub_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::ReportRequest, v1::ReportResponse>> stream_;
-};
-
-v1::ReportRequest Hello(const std::string& leaf, const std::string& node = "board") {
-  v1::ReportRequest request;
-  v1::Hello& hello = *request.mutable_hello();
-  hello.set_site("room");
-  hello.set_node(node);
-  hello.set_boot_id(std::string(16, 'b'));
-  v1::Source& source = *hello.add_sources();
-  source.set_name(leaf);
-  source.set_dimension(2);
-  source.add_leaves(leaf);
-  return request;
-}
-
-void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, estimate::Epoch epoch) {
-  v1::Frame& frame = *request.add_frames();
-  frame.set_sequence(sequence);
-  frame.set_epoch(epoch);
-  frame.set_captured_unix_ns(UnixNs());
-  frame.add_subjects(1);
-  for (float value : {1.0f, 2.0f}) frame.add_means(value);
-  for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
-}
-
-v1::ReportRequest Frame(std::uint64_t sequence,
-                        estimate::Epoch epoch = estimate::SlotLength().EpochAt(UnixNs())) {
-  v1::ReportRequest request;
-  AddFrame(request, sequence, epoch);
-  return request;
-}
-
-class HostilePeerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    aggregator_.Start();
-    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
-  }
-  // After every case an honest node is served, and the aggregator stops in time.
-  void TearDown() override {
-    Peer honest(aggregator_.ingest_port());
-    v1::ReportRequest hello = Hello("south");  // supersedes a stream that a test left behind
-    hello.mutable_hello()->set_boot_id(std::string(16, 'h'));
-    honest.Send(hello);
-    honest.Receive();
-    honest.Send(Frame(1));
-    EXPECT_EQ(honest.Receive().acknowledged_sequence(), 1u);
-    EXPECT_TRUE(honest.End().ok());
-    aggregator_.process().Signal(SIGTERM);
-    EXPECT_EQ(aggregator_.process().Wait(seconds(10)), 0) << aggregator_.process().Log();
-  }
-  double Refused(const std::string& reason) const {
-    return MetricValue(aggregator_.Metrics(), "tributary_streams_refused_total{reason=\"" + reason + "\"}");
-  }
-
-  ScratchFolder folder_;
-  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}};
-};
 
 TEST_F(HostilePeerTest, IsRefusedWithoutAHello) {
   Peer peer(aggregator_.ingest_port());
@@ -143,108 +48,6 @@ TEST_F(HostilePeerTest, IsRefusedWithAHelloThatDoesNotFit) {
   EXPECT_EQ(refused_with(other_site), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(refused_with(short_boot_id), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(refused_with(Hello("zenith")), grpc::StatusCode::INVALID_ARGUMENT);
-}
-
-TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
-  for (std::size_t bytes : {std::size_t{3} << 19, std::size_t{8} << 20}) {
-    Peer peer(aggregator_.ingest_port());
-    peer.Send(Hello("south"));
-    peer.Receive();
-    v1::ReportRequest large = Frame(1);
-    large.mutable_frames(0)->mutable_means()->Resize(static_cast<int>(bytes / sizeof(float)), 0);
-    peer.Send(large);
-    EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  }
-  EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
-}
-
-// Each two bytes would be a field of a hundred in memory, parsed by the thread that fuses.
-TEST_F(HostilePeerTest, IsRefusedRequestsOfThousandsOfFields) {
-  const auto channel = grpc::CreateChannel(fmt::format("127.0.0.1:{}", aggregator_.ingest_port()),
-                                           grpc::InsecureChannelCredentials());
-  const auto unknown = [](google::protobuf::Message& message, int fields) {
-    for (int i = 0; i < fields; ++i)
-      message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(15, "");
-  };
-  const auto list = [&](int fields) {
-    grpc::ClientContext context;
-    v1::ListNodesRequest request;
-    unknown(request, fields);
-    v1::ListNodesResponse response;
-    return v1::FleetService::NewStub(channel)->ListNodes(&context, request, &response);
-  };
-  const auto watch = [&](int fields) {
-    grpc::ClientContext context;
-    v1::WatchRequest request;
-    request.set_site("nowhere");
-    unknown(request, fields);
-    const auto reader = v1::FusionService::NewStub(channel)->Watch(&context, request);
-    v1::WatchResponse response;
-    reader->Read(&response);
-    return reader->Finish();
-  };
-  EXPECT_TRUE(list(100).ok());
-  EXPECT_EQ(watch(100).error_code(), grpc::StatusCode::NOT_FOUND);
-  for (const int fields : {200, 100'000}) {
-    EXPECT_THAT(list(fields).error_message(), HasSubstr("too large")) << fields;
-    EXPECT_THAT(watch(fields).error_message(), HasSubstr("too large")) << fields;
-  }
-}
-
-// The message is parsed into again and again, and each of its frames would keep the room that it once had.
-TEST_F(HostilePeerTest, TakesNoMemoryByMessagesOfWhichAnotherFrameIsLargeEachTime) {
-  constexpr int kMessages = 256, kBytes = 128 << 10;
-  const auto resident = [&] { return MetricValue(aggregator_.Metrics(), "process_resident_memory_bytes"); };
-  Peer peer(aggregator_.ingest_port());
-  peer.Send(Hello("south"));
-  peer.Receive();
-  const double before = resident();
-  std::uint64_t sequence = 0;
-  for (int i = 0; i < kMessages; ++i) {
-    v1::ReportRequest message;
-    for (int frame = 0; frame <= i; ++frame) message.add_frames()->set_sequence(++sequence);
-    message.mutable_frames(i)->mutable_means()->Resize(kBytes / sizeof(float), 0);
-    peer.Send(message);
-    std::uint64_t acknowledged = 0;
-    for (int answers = 0; acknowledged < sequence && answers <= i; ++answers) {
-      acknowledged = peer.Receive().acknowledged_sequence();
-    }
-    ASSERT_EQ(acknowledged, sequence) << i;
-  }
-  EXPECT_LT(resident() - before, 0.25 * kMessages * kBytes);
-}
-
-// Each held the thread that fuses for some 15 to 30 ms.
-TEST_F(HostilePeerTest, IsRefusedAHelloOfThousandsOfLeavesAndFramesOfUnknownFields) {
-  v1::ReportRequest large = Hello("south");
-  for (int i = 0; i < 20'000; ++i) large.mutable_hello()->mutable_sources(0)->add_leaves("leaf");
-  Peer talker(aggregator_.ingest_port());
-  talker.Send(large);
-  EXPECT_THAT(talker.End().error_message(), HasSubstr("hello: "));
-  EXPECT_EQ(Refused("too_large"), 1);
-  Peer peer(aggregator_.ingest_port());
-  peer.Send(Hello("south"));
-  peer.Receive();
-  v1::ReportRequest strange = Frame(1);
-  std::string unknown;
-  for (int i = 0; i < 100'000; ++i) unknown += "\x78\x01";  // field 15, a varint
-  ASSERT_TRUE(strange.mutable_frames(0)->MergeFromString(unknown));
-  peer.Send(strange);
-  EXPECT_THAT(peer.End().error_message(), HasSubstr("16384 fields"));
-  EXPECT_EQ(Refused("too_large"), 2);
-}
-
-TEST_F(HostilePeerTest, CannotMakeMemoryGrowWithEmptyFrames) {
-  const std::string resident = "process_resident_memory_bytes";
-  const double before = MetricValue(aggregator_.Metrics(), resident);
-  Peer peer(aggregator_.ingest_port());
-  peer.Send(Hello("south"));
-  peer.Receive();
-  v1::ReportRequest empty;
-  for (int i = 0; i < 400'000; ++i) empty.add_frames();  // 2 bytes each on the wire, over 100 in memory
-  peer.Send(empty);
-  EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_LT(MetricValue(aggregator_.Metrics(), resident), before + (16 << 20));
 }
 
 TEST_F(HostilePeerTest, CannotReportForAPanelOfAnotherNode) {
