@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <cstddef>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -23,6 +24,8 @@ struct CallContext : grpc::CallbackServerContext {
 
   // A message of it has come.
   virtual void CountMessage() {}
+  // A message of so many bytes goes to its peer.
+  virtual void CountTold(std::size_t) {}
   // Its request is one that no node makes, or a model that is not taken in.
   virtual void CountMalformed() {}
 };
@@ -30,6 +33,11 @@ struct CallContext : grpc::CallbackServerContext {
 // For services that read a stream, at each message: a connection that sends much and says nothing is cut.
 inline void CountMessage(grpc::CallbackServerContext& context) {
   if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountMessage();
+}
+
+// For services that write a stream, at each message: what answers it, window updates, is paid for.
+inline void CountTold(grpc::CallbackServerContext& context, std::size_t bytes) {
+  if (auto* const call = dynamic_cast<CallContext*>(&context)) call->CountTold(bytes);
 }
 
 // For services that refuse a request for its size or its fields: a peer that goes on with such is cut.

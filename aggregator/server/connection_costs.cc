@@ -9,6 +9,12 @@ namespace tributary::server {
 
 using wire::AddressOf;
 
+namespace {
+
+constexpr std::chrono::nanoseconds kNothing{0};
+
+}  // namespace
+
 std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost& cost,
                                                  std::chrono::nanoseconds past) const {
   const ReadCost before = std::exchange(own.cost, cost);
@@ -18,28 +24,45 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const std::uint64_t sent = own.pulse->sent.load(std::memory_order_relaxed);
   constexpr int kLooksOfAWatcher = 400;  // 2 to 8 s
   own.watches = sent > own.paid_sent ? kLooksOfAWatcher : std::max(own.watches - 1, 0);
-  const auto times = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  const std::uint64_t told = own.pulse->told.load(std::memory_order_relaxed);
   const bool first = own.paid_calls == 0;  // then there was a handshake, too
+  const auto since = [](std::uint64_t& paid, std::uint64_t now) {
+    return static_cast<std::int64_t>(now - std::exchange(paid, now));
+  };
+  const std::int64_t new_calls = since(own.paid_calls, calls);
+  const std::int64_t new_messages = since(own.paid_messages, messages);
+  const std::int64_t new_sent = since(own.paid_sent, sent);
+  const std::int64_t new_told = since(own.paid_told, told);
   const std::chrono::nanoseconds of_calls =
-      times(calls - std::exchange(own.paid_calls, calls)) * limits_.paid_by_call +
-      times(messages - std::exchange(own.paid_messages, messages)) * limits_.paid_by_message;
+      new_calls * limits_.paid_by_call + new_messages * limits_.paid_by_message;
   const std::chrono::nanoseconds of_others =
-      times(sent - std::exchange(own.paid_sent, sent)) * limits_.paid_by_sent +
-      times(cost.bytes - before.bytes) * limits_.paid_by_byte +
-      past / (own.reports > 0 ? limits_.paid_by_time : 4 * limits_.paid_by_time);
+      (new_sent + new_told) * limits_.paid_by_sent +
+      static_cast<std::int64_t>(cost.bytes - before.bytes) * limits_.paid_by_byte +
+      past / (own.reports > 0 ? limits_.paid_by_time : 2 * limits_.paid_by_time);
   const std::int64_t work_ns = own.pulse->work_ns.load(std::memory_order_relaxed);
   const std::chrono::nanoseconds spent =
       cost.processor - before.processor +
       std::chrono::nanoseconds(work_ns - std::exchange(own.charged_work_ns, work_ns));
   const std::chrono::nanoseconds ended = cost.ends - before.ends;
-  constexpr std::chrono::nanoseconds kNothing{0};
   own.unpaid = std::max(own.unpaid + spent + ended - of_calls - of_others, kNothing);
-  own.excused = std::min(first && own.reports == 0 ? limits_.notable() : own.excused, own.unpaid);
+  own.unpaid -= PaidByLone(own, new_calls + new_messages + new_sent + new_told, past);
+  own.excused = std::min(first ? limits_.beginning() : own.excused, own.unpaid);
   // Ends are none: calls that are slowed down by what their ends cost are never too many in a second.
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
   if (!first && own.reports > 0 && Owes(own))
     own.other_work += std::max(spent - of_calls - of_others, kNothing);
   return spent + ended;
+}
+
+std::chrono::nanoseconds ConnectionTable::PaidByLone(Connection& own, std::int64_t messages,
+                                                     std::chrono::nanoseconds past) const {
+  const bool works = own.reports > 0 || own.watches > 0;
+  const std::chrono::nanoseconds part = past / (works ? limits_.lone_part : 4 * limits_.lone_part);
+  own.lone_left = std::min(own.lone_left + part, std::max(limits_.most_paid_by_lone(), part));
+  const std::chrono::nanoseconds paid =
+      std::min({own.unpaid, messages * limits_.paid_by_lone, own.lone_left});
+  own.lone_left -= paid;
+  return paid;
 }
 
 std::uint64_t ConnectionTable::FruitlessHeaders(Connection& own, std::int64_t second) const {
@@ -79,29 +102,57 @@ OtherWork ConnectionTable::TakeOtherWork() {
   return work;
 }
 
+std::chrono::nanoseconds ConnectionTable::SilentCost::Forgive(std::chrono::nanoseconds most,
+                                                              const ConnectionLimits& limits) {
+  const std::chrono::nanoseconds now = std::min(most, limits.handshakes() - forgiven);
+  forgiven += now;
+  return now;
+}
+
 void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address, std::int64_t second) {
-  constexpr std::int64_t kSecondsOfAHandshake = 10;
-  constexpr std::chrono::nanoseconds kNothing{0};
   // The rest is its address's.
   own.unpaid = std::max(own.unpaid - own.silent_cost, kNothing);
   // Time has paid for an old one: it must not excuse what others cost now.
-  if (second > own.since + kSecondsOfAHandshake) return;
+  if (second > own.since + ConnectionLimits::kSecondsOfABeginning) return;
   SilentCost& cost = silent_costs_[address];
   const std::chrono::nanoseconds forgiven =
-      std::min({own.silent_cost, limits_.handshake(), limits_.handshakes() - cost.forgiven});
-  cost.forgiven += forgiven;
+      cost.Forgive(std::min(own.silent_cost, limits_.handshake()), limits_);
   cost.spent = std::max(cost.spent - forgiven, kNothing);
+  cost.flood = std::max(cost.flood - std::min(forgiven, own.silent_flood), kNothing);
 }
 
-void ConnectionTable::PayForSilence(std::chrono::nanoseconds past, std::int64_t second) {
-  constexpr std::chrono::nanoseconds kNothing{0};
-  const bool anew = std::exchange(forgiven_second_, second) != second;
+void ConnectionTable::ChargeSilence(Connection& own, const std::string& address,
+                                    std::chrono::nanoseconds spent, std::int64_t second) {
+  if (!own.begun && spent == kNothing) return;
+  const bool begins = second <= own.since + ConnectionLimits::kSecondsOfABeginning;
+  const std::chrono::nanoseconds explained = begins ? limits_.beginning() : kNothing;
+  const std::chrono::nanoseconds flood = std::clamp(own.silent_cost + spent - explained, kNothing, spent);
+  own.silent_cost += spent;
+  own.silent_flood += flood;
+  SilentCost& cost = silent_costs_[address];
+  cost.spent += spent;
+  cost.flood += flood;
+  if (own.begun && begins) cost.begun += std::max(limits_.begun - own.silent_cost, kNothing);
+}
+
+void ConnectionTable::LeaveDebt(const Connection& own, const std::string& address) {
+  if (own.unpaid == kNothing) return;
+  SilentCost& cost = silent_costs_[address];
+  const std::chrono::nanoseconds explained = std::min(own.excused + limits_.end(), own.unpaid);
+  cost.spent += own.unpaid - cost.Forgive(explained, limits_);
+  cost.flood += own.unpaid - explained;
+}
+
+void ConnectionTable::PayForSilence(std::chrono::nanoseconds past) {
+  const std::chrono::nanoseconds paid = past / limits_.silent_paid_by_time;
   for (auto& [address, cost] : silent_costs_) {
-    cost.spent = std::max(cost.spent - past / limits_.silent_paid_by_time, kNothing);
-    if (anew) cost.forgiven = kNothing;
+    cost.spent = std::max(cost.spent - paid, kNothing);
+    cost.flood = std::max(cost.flood - paid, kNothing);
+    cost.begun = kNothing;  // ChargeSilence says it anew
+    cost.forgiven = std::max(cost.forgiven - past / limits_.forgiven_by_time, kNothing);
   }
   std::erase_if(silent_costs_, [](const auto& each) {
-    return each.second.spent.count() == 0 && each.second.forgiven.count() == 0;
+    return each.second.spent == kNothing && each.second.forgiven == kNothing;
   });
 }
 
@@ -109,7 +160,7 @@ std::unordered_set<std::string> ConnectionTable::CostlyAddresses(std::int64_t se
   std::unordered_set<std::string> costly;
   for (const auto& [address, cost] : silent_costs_) {
     const int share = quarantine_.Suspects(address, second) ? limits_.suspect_share : 1;
-    if (cost.spent > limits_.silent_cost / share) costly.insert(address);
+    if (cost.flood > limits_.silent_cost / share) costly.insert(address);
   }
   return costly;
 }
@@ -122,7 +173,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (socket) costly.push_back({*socket, peer});
   };
   const runtime::MutexLock lock(mutex_);
-  PayForSilence(past, second);
+  PayForSilence(past);
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   std::unordered_map<const Peers::value_type*, std::uint64_t> fruitless;
   for (auto& [peer, each] : connections_) {
@@ -136,9 +187,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (each.whose != nullptr && AddsUp(each)) unpaid[each.whose] += each.unpaid - each.excused;
     if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
       fruitless[each.whose] += headers;
-    if (!each.silent || spent.count() == 0) continue;
-    each.silent_cost += spent;
-    silent_costs_[AddressOf(peer)].spent += spent;
+    if (each.silent) ChargeSilence(each, AddressOf(peer), spent, second);
   }
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {

@@ -5,42 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
+#include "aggregator/server/connection_costs_fixture.h"
 #include "aggregator/server/connection_table.h"
-#include "aggregator/server/connection_table_fixture.h"
 
 namespace tributary::server {
 namespace {
-
-class CostTest : public ConnectionTableTest {
- protected:
-  explicit CostTest(const ConnectionLimits& limits = Few()) : ConnectionTableTest(limits), limits_(limits) {}
-
-  // Those that are cut, by their numbers, after each of the connections has cost so much more.
-  std::set<int> Look(const std::map<int, std::chrono::nanoseconds>& costs, std::uint64_t bytes = 0,
-                     std::int64_t second = 0, std::chrono::nanoseconds past = std::chrono::milliseconds(5)) {
-    const auto cost = [&](Socket socket) -> std::optional<ReadCost> {
-      const auto found = costs.find(socket.fd);
-      if (found == costs.end()) return std::nullopt;
-      ReadCost& all = costs_[socket.fd];
-      all.processor += found->second;
-      all.bytes += bytes;
-      return all;
-    };
-    std::set<int> cut;
-    for (const auto& [socket, peer] : table_.TakeCostly(cost, past, second)) cut.insert(socket.fd);
-    return cut;
-  }
-  // Nothing happens for so long.
-  void Wait(std::chrono::nanoseconds past, std::int64_t second = 0) { Look({}, 0, second, past); }
-
-  const ConnectionLimits limits_;
-  const std::chrono::nanoseconds half_ = limits_.unpaid / 2;
-  std::map<int, ReadCost> costs_;
-};
 
 TEST_F(CostTest, CutsWhoCostsMoreThanComesOfIt) {
   AddSpeaking("192.0.2.1:1");
@@ -59,7 +31,7 @@ TEST_F(CostTest, APeerHasOneAllowanceForAllItsConnections) {
   for (int port = 1; port <= 4; ++port) AddSpeaking("192.0.2.1:" + std::to_string(port));
   AddSpeaking("192.0.2.2:1");
   table_.NoteReport("192.0.2.1:4");
-  const std::chrono::nanoseconds part = limits_.paid_by_call + limits_.unpaid * 3 / 10;
+  const std::chrono::nanoseconds part = limits_.paid_by_call + limits_.unpaid * 7 / 20;
   EXPECT_EQ(Look({{1, part}, {2, part}, {3, part}, {5, part}}), std::set<int>());
   constexpr std::chrono::nanoseconds kNothing{0};
   AddSpeaking("192.0.2.1:5");
@@ -69,11 +41,6 @@ TEST_F(CostTest, APeerHasOneAllowanceForAllItsConnections) {
       << "not the one that reports and owes nothing";
   EXPECT_EQ(Refused(ConnectionFault::kStall), 4u);
 }
-
-class FleetCostTest : public CostTest {
- protected:
-  FleetCostTest() : CostTest(ConnectionLimits()) {}
-};
 
 // A fleet with one certificate comes back.
 TEST_F(FleetCostTest, WhatAHandshakeCostsDoesNotAddUp) {
@@ -191,7 +158,7 @@ class EarlierConnectionTest : public CostTest {
 
 TEST_F(EarlierConnectionTest, LeavesItsDebtToItsAddress) {
   EXPECT_EQ(table_.figures().connections, 2u);
-  Look({{1, limits_.silent_cost + 2 * limits_.paid_by_call}}, 0, 1);
+  Look({{1, limits_.silent_cost + limits_.notable()}}, 0, 1);
   table_.EndCall("192.0.2.1:1", false, pulse_.get());
   table_.Sweep([](Socket socket) { return socket.fd == 2; });
   EXPECT_EQ(table_.figures().connections, 1u);
@@ -272,132 +239,6 @@ TEST_F(CostTest, WhoReportsAndOwesIsNotFavouredAndMayWait) {
   EXPECT_EQ(Look({{1, limits_.unpaid}}), std::set{1});
   for (int look = 0; look < 400; ++look) Look({{3, kNothing}});
   EXPECT_EQ(ranks().at(3), kOther) << "it watches no more";
-}
-
-TEST_F(CostTest, AnAddressHasOneAllowanceForAllThatMakeNoCall) {
-  for (int port = 1; port <= 3; ++port) Add("192.0.2.1:" + std::to_string(port));
-  Add("192.0.2.2:1");
-  const std::chrono::nanoseconds third = limits_.silent_cost / 3;
-  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}), std::set<int>());
-  Wait(third * 2 * limits_.silent_paid_by_time);
-  EXPECT_EQ(Look({{1, third}, {2, third}, {4, third}}, 0, 1), std::set<int>()) << "time has paid";
-  EXPECT_EQ(Look({{1, third}, {3, third / 2}}, 0, 1), (std::set{1, 2, 3}));
-  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:9", 1));
-  EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:9", 1));
-}
-
-TEST_F(CostTest, AnAddressThatHasFloodedMaySpendLess) {
-  const std::int64_t back = Quarantine::Limits().first_s;
-  table_.KeepOut("192.0.2.1:1", 0);
-  Add("192.0.2.1:1");
-  Add("192.0.2.2:1");
-  const std::chrono::nanoseconds more = limits_.silent_cost * 3 / 4;
-  EXPECT_EQ(Look({{1, more}, {2, more}}, 0, back), std::set{1});
-}
-
-TEST_F(CostTest, AnAddressIsSuspectBeforeItsAllowanceIsSpentAndUntilItsCallsCome) {
-  for (int i = 1; i <= 2; ++i) Add("192.0.2.1:" + std::to_string(i));
-  const std::chrono::nanoseconds much = limits_.suspect_cost() * 2 / 3;
-  ASSERT_LE(much, limits_.handshake());
-  Look({{1, much}}, 0, 1);
-  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 1));
-  Look({{2, much}}, 0, 1);
-  EXPECT_TRUE(table_.IsSuspect("192.0.2.1:9", 1));
-  EXPECT_FALSE(table_.IsSuspect("192.0.2.2:9", 1));
-  EXPECT_TRUE(table_.IsSuspect("192.0.2.1:9", 2)) << "until time has paid";
-  Begin("192.0.2.1:1", "", 2);
-  EXPECT_FALSE(table_.IsSuspect("192.0.2.1:9", 2));
-}
-
-TEST_F(CostTest, NoMoreOfAnAddressBeginWhenItsAllowanceIsNearlySpent) {
-  Add("192.0.2.1:1");
-  Look({{1, limits_.waiting_cost()}}, 0, 1);
-  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 1));
-  Look({{1, limits_.notable()}}, 0, 1);
-  EXPECT_FALSE(table_.MayBegin("192.0.2.1", 1));
-  EXPECT_TRUE(table_.MayBegin("192.0.2.2", 1));
-  EXPECT_FALSE(table_.MayBegin("192.0.2.1", 2)) << "in the next second";
-  Begin("192.0.2.1:1");
-  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 1)) << "a handshake is forgiven";
-}
-
-// Each is ended by gRPC after some pings, before it has cost much.
-TEST_F(FleetCostTest, WhoComesAgainAndAgainWithoutACallWaitsUntilTimeHasPaid) {
-  constexpr std::chrono::microseconds kEach{300};
-  constexpr std::chrono::milliseconds kPast{10};
-  const auto begun_in_a_second = [&](std::int64_t second) {
-    int begun = 0;
-    for (int i = 0; i < 100; ++i) {
-      if (!table_.MayBegin("192.0.2.1", second)) {
-        Wait(kPast, second);
-        continue;
-      }
-      Add("192.0.2.1:" + std::to_string(i), second);
-      Look({{last_, kEach}}, 0, second, kPast);
-      table_.Sweep([](Socket) { return false; });
-      ++begun;
-    }
-    return begun;
-  };
-  EXPECT_EQ(begun_in_a_second(1), 100) << "a crowd whose connections fail once";
-  for (std::int64_t second = 2; second < 5; ++second) begun_in_a_second(second);
-  const auto paid = static_cast<int>(std::chrono::milliseconds(1'000) / limits_.silent_paid_by_time / kEach);
-  EXPECT_NEAR(begun_in_a_second(5), paid, 1);
-  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:1", 5));
-}
-
-// A fleet comes back.
-TEST_F(CostTest, HandshakesOfWhoMakesACallAreForgotten) {
-  for (int i = 1; i <= 50; ++i) {
-    const std::string peer = "192.0.2.1:" + std::to_string(i);
-    Add(peer);
-    EXPECT_EQ(Look({{i, limits_.notable()}}), std::set<int>());
-    Begin(peer);
-    table_.EndCall(peer);
-    table_.Sweep([](Socket) { return false; });
-  }
-}
-
-TEST_F(CostTest, ACallExcusesNoMoreThanAHandshakeAndNotManyMoreThanAFleetHas) {
-  Add("192.0.2.1:1");
-  EXPECT_EQ(Look({{1, limits_.silent_cost}}), std::set<int>());
-  Begin("192.0.2.1:1");
-  Add("192.0.2.1:2");
-  EXPECT_EQ(Look({{2, limits_.handshake() * 3 / 2}}), std::set{2});
-
-  const auto handshakes = static_cast<int>(limits_.handshakes() / limits_.handshake());
-  const auto excused = static_cast<int>(limits_.silent_cost / limits_.handshake());
-  for (int i = 1; i <= handshakes + excused + 1; ++i) {
-    const std::string peer = "192.0.2.2:" + std::to_string(i);
-    Add(peer);
-    Look({{i + 2, limits_.handshake()}});
-    Begin(peer);
-    table_.EndCall(peer);
-    table_.Sweep([](Socket) { return false; });
-    EXPECT_EQ(table_.IsQuarantined(peer, 0), i == handshakes + excused + 1) << i;
-  }
-}
-
-// Each is gone before it has cost too much.
-TEST_F(CostTest, WhoGoesLeavesItsDebtBehind) {
-  int number = 0;
-  for (; number < 100 && !table_.IsQuarantined("192.0.2.1:1", 0); ++number) {
-    const std::string peer = "192.0.2.1:" + std::to_string(number);
-    AddSpeaking(peer);
-    Look({{number + 1, limits_.paid_by_call + limits_.notable() - std::chrono::microseconds(10)}});
-    table_.Sweep([](Socket) { return false; });
-  }
-  EXPECT_EQ(number, static_cast<int>(limits_.silent_cost / limits_.notable()) + 2) << "seen at the next look";
-}
-
-TEST_F(CostTest, WhatOneCostLongAgoExcusesNobody) {
-  Add("192.0.2.1:1");
-  EXPECT_EQ(Look({{1, limits_.silent_cost}}), std::set<int>());
-  Wait(limits_.silent_cost * limits_.silent_paid_by_time, 8);
-  Add("192.0.2.1:2", 8);
-  EXPECT_EQ(Look({{2, limits_.silent_cost}}, 0, 8), std::set<int>());
-  Begin("192.0.2.1:1", "", 11);
-  EXPECT_EQ(Look({{2, limits_.silent_cost / 100}}, 0, 11), std::set{2});
 }
 
 }  // namespace

@@ -90,29 +90,49 @@ struct ConnectionLimits {
   std::chrono::nanoseconds paid_by_message = std::chrono::microseconds(15);
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
   std::chrono::nanoseconds paid_by_byte{4};
-  int paid_by_time = 5'000;  // a part of the time that passes; of a connection without reports a quarter
+  // A part of the time that passes; of a connection without reports half of it. A node's ping, every other
+  // second, takes 30 to 130 µs.
+  int paid_by_time = 5'000;
+  // A message that comes or goes alone wakes a thread, and its caches hold what others have used meanwhile:
+  // to read it, or what answers it, takes ten times as long as one in a row. So much more is paid by each
+  // message and call, as far as it is needed, but no more than a part of the time that passes; a quarter of
+  // that for a connection that neither reports nor watches.
+  std::chrono::nanoseconds paid_by_lone = std::chrono::microseconds(200);
+  int lone_part = 25;
+  std::chrono::nanoseconds most_paid_by_lone() const { return 20 * paid_by_lone; }  // at once
   // What they may spend on connections of one address that have not made a call, and on those that have gone
-  // and left something unpaid, beyond what the time pays for.
+  // and left something unpaid, beyond what the time pays for and what a beginning or an end explains.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   int silent_paid_by_time = 200;  // a part of the time that passes, for all of an address
-  // Once a connection makes a call, so much is forgiven to it, and so much in one second to its address:
-  // handshakes of a fleet take as long.
+  // That explains so much of a connection's cost until its first call, in its first seconds, and so much of
+  // what it leaves: handshakes and ends of a fleet are no flood, however many.
+  std::chrono::nanoseconds beginning() const { return begun * 5 / 2; }
+  static constexpr std::int64_t kSecondsOfABeginning = 4;
+  std::chrono::nanoseconds end() const { return noticed(); }
+  // Once a connection makes a call, so much is forgiven to it, and so much at once to its address, to which
+  // the time gives that back: handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
   std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
-  int suspect_share = 2;  // of it, for an address that has flooded a short while ago
-  // Who has spent more of it comes in slowly: a handshake takes 0.3 ms of it until the call comes.
+  int forgiven_by_time = 200;  // a part of the time that passes, for all of an address
+  int suspect_share = 2;       // of it, for an address that has flooded a short while ago
+  // What one that has begun is taken to cost, until it has: a handshake.
+  std::chrono::nanoseconds begun = std::chrono::milliseconds(1);
+  // An address that has cost more, whatever explains it, comes in slowly.
   std::chrono::nanoseconds suspect_cost() const { return silent_cost / 8; }
-  // Beyond this none of it begins until time has paid: handshakes alone never make a flood, and who comes
-  // back again and again without a call comes in as slowly as the time pays for.
+  // In one second, of an address whose connections have to wait: those that hang up. More than five hundred
+  // boards do, which wait for two seconds.
+  std::size_t gave_up = 400;
+  // Beyond this none of it begins until time has paid: who comes back again and again without a call comes in
+  // as slowly as the time pays for.
   std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
-    for (std::chrono::nanoseconds* each :
-         {&unpaid, &paid_by_call, &paid_by_message, &paid_by_sent, &paid_by_byte, &silent_cost}) {
+    for (std::chrono::nanoseconds* each : {&unpaid, &paid_by_call, &paid_by_message, &paid_by_sent,
+                                           &paid_by_byte, &paid_by_lone, &silent_cost, &begun}) {
       *each =
           std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
     }
-    for (int* each : {&paid_by_time, &silent_paid_by_time}) {
+    for (int* each : {&paid_by_time, &lone_part, &silent_paid_by_time, &forgiven_by_time}) {
       *each = std::max(1, static_cast<int>(*each / slowness));
     }
   }

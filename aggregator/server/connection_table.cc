@@ -74,9 +74,7 @@ std::string ConnectionTable::AddressWithMostSilent() const {
 
 void ConnectionTable::Forget(Connections::iterator found) {
   const auto address = addresses_.find(AddressOf(found->first));
-  // Who goes before it is cut leaves its debt behind.
-  if (!found->second.silent && !found->second.cut && found->second.unpaid.count() > 0)
-    silent_costs_[address->first].spent += found->second.unpaid;
+  if (!found->second.silent && !found->second.cut) LeaveDebt(found->second, address->first);
   --address->second.connections;
   if (found->second.silent) {
     --address->second.silent;
@@ -326,11 +324,26 @@ bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) co
   return Suspects(AddressOf(peer), second);
 }
 
+void ConnectionTable::NoteBegun(const std::string& peer) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end() || !found->second.silent) return;
+  found->second.begun = true;
+  silent_costs_[AddressOf(peer)].begun += limits_.begun;
+}
+
+void ConnectionTable::NoteGaveUp(const std::string& address, std::size_t connections, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  refused_[static_cast<std::size_t>(ConnectionFault::kGaveUp)] += connections;
+  if (silent_costs_[address].gave_up.Exceeds(limits_.gave_up, second, connections))
+    quarantine_.KeepOut(address, ConnectionFault::kGaveUp, second);
+}
+
 bool ConnectionTable::MayBegin(const std::string& address, std::int64_t second) const {
   const runtime::MutexLock lock(mutex_);
-  const auto spent = silent_costs_.find(address);
-  return spent == silent_costs_.end() ||
-         spent->second.spent <=
+  const auto cost = silent_costs_.find(address);
+  return cost == silent_costs_.end() ||
+         cost->second.spent + cost->second.begun <=
              limits_.waiting_cost() / (quarantine_.Suspects(address, second) ? limits_.suspect_share : 1);
 }
 
@@ -343,8 +356,8 @@ bool ConnectionTable::HasManySilent(const std::string& peer) const {
 
 bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) const {
   if (quarantine_.Suspects(address, second)) return true;
-  const auto spent = silent_costs_.find(address);
-  return spent != silent_costs_.end() && spent->second.spent > limits_.suspect_cost();
+  const auto cost = silent_costs_.find(address);
+  return cost != silent_costs_.end() && cost->second.spent + cost->second.begun > limits_.suspect_cost();
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

@@ -33,18 +33,19 @@ struct ConnectionPulse {
   std::atomic<std::uint64_t> calls = 0;   // of these
   std::atomic<std::uint64_t> empty = 0;   // messages of reports, also of these, that bring no frame
   std::atomic<std::uint64_t> sent = 0;    // messages to a watcher, and again for each kSentPiece of them
+  std::atomic<std::uint64_t> told = 0;    // messages to others, tasks and models, by kToldPiece
   std::atomic<std::int64_t> work_ns = 0;  // of a thread that fuses, beside reading: hellos
-  static constexpr std::size_t kSentPiece = 8 << 10;
+  static constexpr std::size_t kSentPiece = 8 << 10, kToldPiece = 64 << 10;
 };
 
 // Counts what happens within one second of any clock.
 class RateLimit {
  public:
-  // Counts one; whether it is beyond the limit.
-  bool Exceeds(std::size_t limit, std::int64_t second) {
+  // Counts one, or so many; whether it is beyond the limit.
+  bool Exceeds(std::size_t limit, std::int64_t second, std::size_t times = 1) {
     if (second_ != second) count_ = 0;
     second_ = second;
-    return ++count_ > limit;
+    return (count_ += times) > limit;
   }
   // Whether the last one beyond the limit was the first, or as many again as the limit after the
   // last such. What looks at all connections then costs each little.
@@ -140,6 +141,11 @@ class ConnectionTable {
   }
   // Its address has flooded a short while ago, or has spent a good part of what those may that make no call.
   bool IsSuspect(const std::string& peer, std::int64_t second) const;
+  // It is read from now on, and costs.
+  void NoteBegun(const std::string& peer);
+  // So many connections of this address (wire::AddressOf), which had to wait, have hung up in that second. It
+  // is kept out if they are too many: to come back again and again takes the door's time.
+  void NoteGaveUp(const std::string& address, std::size_t connections, std::int64_t second);
   // Whether another connection of this address (wire::AddressOf) may begin in that second.
   bool MayBegin(const std::string& address, std::int64_t second) const;
   // Whether taking this peer in may cut a silent connection.
@@ -225,16 +231,20 @@ class ConnectionTable {
     std::uint64_t paid_messages = 0;
     std::uint64_t paid_calls = 0;
     std::uint64_t paid_sent = 0;
+    std::uint64_t paid_told = 0;
     std::int64_t charged_work_ns = 0;
     std::chrono::nanoseconds unpaid{0};
-    int watches = 0;                      // looks until it is no watcher any more, if nothing is sent to it
-    std::chrono::nanoseconds excused{0};  // of it: a handshake, a name may have hundreds
+    std::chrono::nanoseconds lone_left{0};  // what lone messages may pay now
+    int watches = 0;                        // looks until it is no watcher any more, if nothing is sent to it
+    std::chrono::nanoseconds excused{0};    // of it: a handshake, a name may have hundreds
     std::chrono::nanoseconds other_work{0};
     std::uint64_t fruitless_headers = 0;  // of which no call had come
     std::uint64_t fruitless_before = 0;   // in earlier seconds
     std::int64_t fruitless_second = -1;
-    std::int64_t since = 0;                   // the second in which it came
-    std::chrono::nanoseconds silent_cost{0};  // what it has cost before its first call
+    bool begun = false;
+    std::int64_t since = 0;                    // the second in which it came
+    std::chrono::nanoseconds silent_cost{0};   // what it has cost before its first call
+    std::chrono::nanoseconds silent_flood{0};  // of it: more than explains
     // When TakeUnheard looked last:
     std::uint64_t seen_heard = 0;
     std::uint64_t seen_sent = 0;
@@ -256,8 +266,13 @@ class ConnectionTable {
   };
   using Connections = std::unordered_map<std::string, Connection>;
   struct SilentCost {
-    std::chrono::nanoseconds spent{0};     // and not paid for by time
-    std::chrono::nanoseconds forgiven{0};  // in this second
+    std::chrono::nanoseconds spent{0};     // and not paid for by time: decides who may begin
+    std::chrono::nanoseconds flood{0};     // the same, without what beginnings and ends explain: cuts
+    std::chrono::nanoseconds begun{0};     // what those that have begun are still taken to cost
+    std::chrono::nanoseconds forgiven{0};  // for handshakes and ends, and not given back by time
+    RateLimit gave_up = {};
+    // For so much, if that is left.
+    std::chrono::nanoseconds Forgive(std::chrono::nanoseconds most, const ConnectionLimits& limits);
   };
 
   // Sockets are looked at without the lock: the threads that fuse wait for it. The number says later which
@@ -275,8 +290,12 @@ class ConnectionTable {
   Connections::iterator WithPulse(const std::string& peer, const ConnectionPulse* pulse) REQUIRES(mutex_);
   // It has made its first call, in that second.
   void ForgiveHandshake(Connection& own, const std::string& address, std::int64_t second) REQUIRES(mutex_);
-  // That time has passed, and it is that second.
-  void PayForSilence(std::chrono::nanoseconds past, std::int64_t second) REQUIRES(mutex_);
+  // It has made no call yet and has cost so much since the last look.
+  void ChargeSilence(Connection& own, const std::string& address, std::chrono::nanoseconds spent,
+                     std::int64_t second) REQUIRES(mutex_);
+  // It goes, and leaves what it owes.
+  void LeaveDebt(const Connection& own, const std::string& address) REQUIRES(mutex_);
+  void PayForSilence(std::chrono::nanoseconds past) REQUIRES(mutex_);
   // Those that have spent too much.
   std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
   // Headers of which no call has come, in that second.
@@ -286,6 +305,9 @@ class ConnectionTable {
   bool AddsUp(const Connection& own) const {
     return own.unpaid >= (own.reports > 0 ? limits_.notable() : own.excused + limits_.noticed());
   }
+  // What so many messages pay of what it owes, because they come alone.
+  std::chrono::nanoseconds PaidByLone(Connection& own, std::int64_t messages,
+                                      std::chrono::nanoseconds past) const REQUIRES(mutex_);
   // What it has cost since the last look.
   std::chrono::nanoseconds Charge(Connection& own, const ReadCost& cost, std::chrono::nanoseconds past) const
       REQUIRES(mutex_);
@@ -317,7 +339,6 @@ class ConnectionTable {
   Quarantine quarantine_ GUARDED_BY(mutex_);
   // By address, of connections that have not made a call or have gone.
   std::unordered_map<std::string, SilentCost> silent_costs_ GUARDED_BY(mutex_);
-  std::int64_t forgiven_second_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;

@@ -39,6 +39,11 @@ class CountedCall {
     if (pulse_ != nullptr)
       pulse_->sent.fetch_add(1 + bytes / ConnectionPulse::kSentPiece, std::memory_order_relaxed);
   }
+  // A message of so many bytes goes to whoever learns or operates, who answers by itself. Any thread.
+  void CountTold(std::size_t bytes) {
+    if (pulse_ != nullptr)
+      pulse_->told.fetch_add(1 + bytes / ConnectionPulse::kToldPiece, std::memory_order_relaxed);
+  }
   // What it makes the thread that fuses do beside reading it. Any thread.
   void CountWork(std::chrono::nanoseconds work) {
     if (pulse_ != nullptr) pulse_->work_ns.fetch_add(work.count(), std::memory_order_relaxed);

@@ -173,8 +173,8 @@ void FrontDoor::LetIn() {
   if (now_ns - let_in_ns_ >= kPauseMs * 1'000'000LL) {
     let_in_ns_ = now_ns;
     let_in_ = 0;
-    if (const std::size_t gone = suspects_.ForgetGone(); gone > 0) {
-      connections_.Count(ConnectionFault::kGaveUp, gone);
+    for (const auto& [address, gone] : suspects_.ForgetGone()) {
+      connections_.NoteGaveUp(address, gone, Second());
       log_.GaveUp(gone);
     }
   }
@@ -208,6 +208,7 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
 }
 
 void FrontDoor::GiveToGrpc(runtime::Descriptor connection) {
+  connections_.NoteBegun(PeerOfSocket(connection.get()));
   // It begins to read at once, on this thread.
   hand_over_(connection.Release());
   EndRead();

@@ -94,9 +94,11 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
+  ConnectionLimits connections = options.connections;
+  if (options.tls == nullptr) connections.begun /= 5;
   ASSIGN_OR_RETURN(
       std::unique_ptr<FrontDoor> door,
-      FrontDoor::Listen(options.listen, options.connections, MemoryWatch(options.memory_bytes), state.clock));
+      FrontDoor::Listen(options.listen, connections, MemoryWatch(options.memory_bytes), state.clock));
   auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state, std::move(door)));
   grpc::ServerBuilder builder;
   Tune(builder, options);

@@ -43,6 +43,9 @@ class OpenCalls {
     void CountMessage() override {
       if (counted) counted->CountMessage();
     }
+    void CountTold(std::size_t bytes) override {
+      if (counted) counted->CountTold(bytes);
+    }
     void CountMalformed() override {
       if (counted) counted->CountAsMalformed();
     }

@@ -45,15 +45,17 @@ class SuspectQueue {
     return runtime::Descriptor(-1);
   }
 
-  // Closes those that were cut, or whose peers have hung up. How many the latter are.
-  std::size_t ForgetGone() {
-    std::size_t hung_up = 0;
+  // Closes those that were cut, or whose peers have hung up. How many of each address the latter are.
+  std::unordered_map<std::string, std::size_t> ForgetGone() {
+    std::unordered_map<std::string, std::size_t> hung_up;
     for (auto& [address, waiting] : waiting_) {
-      std::erase_if(waiting, [&hung_up](const runtime::Descriptor& each) {
+      std::size_t of_address = 0;
+      std::erase_if(waiting, [&of_address](const runtime::Descriptor& each) {
         const bool gone = PeerHasClosed(each.get());
-        hung_up += gone && !WasCut(each.get());
+        of_address += gone && !WasCut(each.get());
         return gone;
       });
+      if (of_address > 0) hung_up[address] = of_address;
     }
     std::erase_if(waiting_, [](const auto& each) { return each.second.empty(); });
     std::erase_if(turns_, [this](const std::string& address) { return !waiting_.contains(address); });

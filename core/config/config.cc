@@ -233,14 +233,18 @@ std::vector<ConfigSection> ConfigSection::List(std::string_view key) const {
   std::vector<ConfigSection> sections;
   const toml::node* node = node_->Take(key);
   if (node == nullptr) return sections;
-  if (!node->is_array_of_tables()) {
-    node_->Fault(node, key, Expected(fmt::format("tables [[{}]]", key), *node));
-    return sections;
-  }
-  for (const toml::node& element : *node->as_array()) {
+  const auto add = [&](const toml::node& element) {
     node_->state->taken.insert(&element);
     sections.push_back(ConfigSection(std::make_shared<Node>(Node{
         node_->state, element.as_table(), fmt::format("{}{}[{}].", node_->prefix, key, sections.size())})));
+  };
+  if (node->is_table()) {
+    node_->Fault(node, key, fmt::format("there may be several: write [[{}]], not [{}]", key, key));
+    add(*node);  // so that its other faults are said, too
+  } else if (!node->is_array_of_tables()) {
+    node_->Fault(node, key, Expected(fmt::format("tables [[{}]]", key), *node));
+  } else {
+    for (const toml::node& element : *node->as_array()) add(element);
   }
   return sections;
 }

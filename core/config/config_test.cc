@@ -166,6 +166,17 @@ TEST_F(ConfigTest, RefusesATableWhereAnotherTypeStands) {
   EXPECT_THAT(Faults(), HasSubstr("leaves: expected texts in the array, found 1"));
 }
 
+TEST_F(ConfigTest, OneTableWhereThereMayBeSeveralIsReadAllTheSame) {
+  const ConfigSection root = Root("[site]\nname = 3\ncolour = \"red\"\n");
+  const std::vector<ConfigSection> sites = root.List("site");
+  ASSERT_EQ(sites.size(), 1u);
+  Value(sites[0], "name", std::string());
+  EXPECT_EQ(Faults(),
+            "node.toml:1: site: there may be several: write [[site]], not [site]\n"
+            "node.toml:2: site[0].name: expected text in quotes, found 3\n"
+            "node.toml:3: site.colour: unknown key");
+}
+
 TEST_F(ConfigTest, ABrokenFileNamesThePlace) {
   const auto file = ConfigFile::Parse("a = 1\nb = [1,\n", "node.toml");
   ASSERT_FALSE(file.ok());

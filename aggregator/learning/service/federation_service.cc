@@ -31,11 +31,12 @@ using RunChange = std::function<absl::Status(Run&)>;
 // of it.
 class ParticipateCall final : public NewsCall<ParticipateCall, grpc::ByteBuffer>, public TaskSink {
  public:
-  explicit ParticipateCall(Coordinator& coordinator) : coordinator_(coordinator) {}
+  ParticipateCall(Coordinator& coordinator, ServerContext& context)
+      : NewsCall(context), coordinator_(coordinator) {}
 
   static ParticipateCall* Start(Coordinator& coordinator, ServerContext& context,
                                 const grpc::ByteBuffer& declaration) {
-    const std::shared_ptr<ParticipateCall> call = Make(coordinator);
+    const std::shared_ptr<ParticipateCall> call = Make(coordinator, context);
     absl::StatusOr<v1::ParticipateRequest> request = ParseStep<v1::ParticipateRequest>(declaration);
     if (!request.ok()) {
       ++coordinator.counters().refused_steps;

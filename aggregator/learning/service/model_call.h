@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "aggregator/access/call_context.h"
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/streaming_call.h"
 #include "core/parameters/crc32c.h"
@@ -25,7 +26,7 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
 
   // The coordinator's answer is awaited by `Opened`.
   ModelCall(grpc::CallbackServerContext& context, std::string run, std::uint64_t offset, Head head)
-      : run_(std::move(run)), offset_(offset), head_(head), idle_(context) {}
+      : context_(context), run_(std::move(run)), offset_(offset), head_(head), idle_(context) {}
 
   void Opened(absl::StatusOr<OpenModel> model) {
     if (!model.ok()) return this->Finish(wire::ToGrpcStatus(model.status()));
@@ -67,10 +68,12 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
     response_.set_offset(offset_);
     response_.set_crc32c(parameters::Crc32c(bytes));
     offset_ += *got;
+    access::CountTold(context_, *got);
     if (model_->file.remaining() > 0) return this->StartWrite(&response_);
     this->StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
+  grpc::CallbackServerContext& context_;
   const std::string run_;
   std::uint64_t offset_;
   const Head head_;

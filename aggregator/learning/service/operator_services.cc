@@ -120,12 +120,17 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
 // it waits for the judgement of its last model, but no longer than `patience`.
 class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, public RunBoard::Listener {
  public:
-  WatchRunCall(const RunBoard& board, const v1::WatchRunRequest& request, std::chrono::seconds patience)
-      : board_(board), run_(request.run()), after_round_(request.after_round()), patience_(patience) {}
+  WatchRunCall(const RunBoard& board, ServerContext& context, const v1::WatchRunRequest& request,
+               std::chrono::seconds patience)
+      : NewsCall(context),
+        board_(board),
+        run_(request.run()),
+        after_round_(request.after_round()),
+        patience_(patience) {}
 
-  static WatchRunCall* Start(RunBoard& board, const v1::WatchRunRequest& request,
+  static WatchRunCall* Start(RunBoard& board, ServerContext& context, const v1::WatchRunRequest& request,
                              std::chrono::seconds patience) {
-    const std::shared_ptr<WatchRunCall> call = Make(board, request, patience);
+    const std::shared_ptr<WatchRunCall> call = Make(board, context, request, patience);
     board.Add(call);
     call->Go();
     return call.get();
@@ -263,9 +268,9 @@ class RunService final : public access::EarlyService<v1::RunService, v1::RunServ
     return AnswerCall(*context, DescribeRun(coordinator_.board(), *request), *response);
   }
 
-  grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(ServerContext*,
+  grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(ServerContext* context,
                                                            const v1::WatchRunRequest* request) override {
-    return WatchRunCall::Start(coordinator_.board(), *request, patience_);
+    return WatchRunCall::Start(coordinator_.board(), *context, *request, patience_);
   }
 
   UnaryReactor* PauseRun(ServerContext* context, const v1::PauseRunRequest* request,

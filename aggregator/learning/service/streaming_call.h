@@ -1,6 +1,7 @@
 // What the streaming calls of gRPC's callback API share: how long they live, and an end for idle peers.
 #pragma once
 
+#include <google/protobuf/message.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/server_callback.h>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "aggregator/access/call_context.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary::learning {
@@ -38,6 +40,8 @@ class StreamingCall : public Reactor, public std::enable_shared_from_this<Call> 
 template <class Call, class Response>
 class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> {
  public:
+  explicit NewsCall(grpc::CallbackServerContext& context) : context_(context) {}
+
   void OnWriteDone(bool ok) override {
     {
       const runtime::MutexLock lock(mutex_);
@@ -73,17 +77,22 @@ class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> 
     }
     if (idle) return OnIdle();
     if (end) return this->Finish(*end);
+    access::CountTold(context_, SizeOf(response_));
     this->StartWrite(&response_);
   }
 
   runtime::Mutex mutex_;
 
  private:
+  static std::size_t SizeOf(const grpc::ByteBuffer& response) { return response.Length(); }
+  static std::size_t SizeOf(const google::protobuf::Message& response) { return response.ByteSizeLong(); }
+
   // Whether there is news, then in `response`; without news, perhaps how the stream ends.
   virtual bool Next(Response& response, std::optional<grpc::Status>& end) REQUIRES(mutex_) = 0;
   // Without the lock: there was no news, and the stream goes on.
   virtual void OnIdle() {}
 
+  grpc::CallbackServerContext& context_;
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   bool gone_ GUARDED_BY(mutex_) = false;
