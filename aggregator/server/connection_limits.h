@@ -112,7 +112,7 @@ struct ConnectionLimits {
   // Once a connection makes a call, so much is forgiven to it, and so much at once to its address, to which
   // the time gives that back: handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
-  std::chrono::nanoseconds handshakes() const { return 6 * silent_cost; }
+  std::chrono::nanoseconds handshakes() const { return 240 * begun; }
   int forgiven_by_time = 200;  // a part of the time that passes, for all of an address
   int suspect_share = 2;       // of it, for an address that has flooded a short while ago
   // What one that has begun is taken to cost, until it has: a handshake.
@@ -125,6 +125,11 @@ struct ConnectionLimits {
   // Beyond this none of it begins until time has paid: who comes back again and again without a call comes in
   // as slowly as the time pays for.
   std::chrono::nanoseconds waiting_cost() const { return silent_cost / 4 * 3; }
+  // There is no TLS: to begin costs little.
+  void WithoutHandshakes() {
+    begun /= 5;
+    forgiven_by_time *= 5;
+  }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {
     for (std::chrono::nanoseconds* each : {&unpaid, &paid_by_call, &paid_by_message, &paid_by_sent,

@@ -95,7 +95,7 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
   ConnectionLimits connections = options.connections;
-  if (options.tls == nullptr) connections.begun /= 5;
+  if (options.tls == nullptr) connections.WithoutHandshakes();
   ASSIGN_OR_RETURN(
       std::unique_ptr<FrontDoor> door,
       FrontDoor::Listen(options.listen, connections, MemoryWatch(options.memory_bytes), state.clock));
