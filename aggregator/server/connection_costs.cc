@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::chrono::nanoseconds kNothing{0};
 
+// So much, if that is left of `most`.
+std::chrono::nanoseconds Forgive(std::chrono::nanoseconds what, std::chrono::nanoseconds most,
+                                 std::chrono::nanoseconds& forgiven) {
+  const std::chrono::nanoseconds now = std::min(what, most - forgiven);
+  forgiven += now;
+  return now;
+}
+
 }  // namespace
 
 std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost& cost,
@@ -38,14 +46,16 @@ std::chrono::nanoseconds ConnectionTable::Charge(Connection& own, const ReadCost
   const std::chrono::nanoseconds of_others =
       (new_sent + new_told) * limits_.paid_by_sent +
       static_cast<std::int64_t>(cost.bytes - before.bytes) * limits_.paid_by_byte +
-      past / (own.reports > 0 ? limits_.paid_by_time : 2 * limits_.paid_by_time);
+      past / (own.reports > 0 ? limits_.paid_by_time : 4 * limits_.paid_by_time);
   const std::int64_t work_ns = own.pulse->work_ns.load(std::memory_order_relaxed);
   const std::chrono::nanoseconds spent =
       cost.processor - before.processor +
       std::chrono::nanoseconds(work_ns - std::exchange(own.charged_work_ns, work_ns));
   const std::chrono::nanoseconds ended = cost.ends - before.ends;
   own.unpaid = std::max(own.unpaid + spent + ended - of_calls - of_others, kNothing);
-  own.unpaid -= PaidByLone(own, new_calls + new_messages + new_sent + new_told, past);
+  // A message may be counted as heard before it is as empty.
+  const std::int64_t lone = std::max<std::int64_t>(new_calls + new_messages + new_sent + new_told, 0);
+  own.unpaid -= PaidByLone(own, lone, past);
   own.excused = std::min(first ? limits_.beginning() : own.excused, own.unpaid);
   // Ends are none: calls that are slowed down by what their ends cost are never too many in a second.
   if (!first && own.reports == 0) own.other_work += std::max(spent - of_others, kNothing);
@@ -59,9 +69,12 @@ std::chrono::nanoseconds ConnectionTable::PaidByLone(Connection& own, std::int64
   const bool works = own.reports > 0 || own.watches > 0;
   const std::chrono::nanoseconds part = past / (works ? limits_.lone_part : 4 * limits_.lone_part);
   own.lone_left = std::min(own.lone_left + part, std::max(limits_.most_paid_by_lone(), part));
+  if (own.whose == nullptr) return kNothing;
+  std::chrono::nanoseconds& of_peer = own.whose->second.lone_left;
   const std::chrono::nanoseconds paid =
-      std::min({own.unpaid, messages * limits_.paid_by_lone, own.lone_left});
+      std::min({own.unpaid, messages * limits_.paid_by_lone, own.lone_left, of_peer});
   own.lone_left -= paid;
+  of_peer -= paid;
   return paid;
 }
 
@@ -102,13 +115,6 @@ OtherWork ConnectionTable::TakeOtherWork() {
   return work;
 }
 
-std::chrono::nanoseconds ConnectionTable::SilentCost::Forgive(std::chrono::nanoseconds most,
-                                                              const ConnectionLimits& limits) {
-  const std::chrono::nanoseconds now = std::min(most, limits.handshakes() - forgiven);
-  forgiven += now;
-  return now;
-}
-
 void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& address, std::int64_t second) {
   // The rest is its address's.
   own.unpaid = std::max(own.unpaid - own.silent_cost, kNothing);
@@ -116,15 +122,15 @@ void ConnectionTable::ForgiveHandshake(Connection& own, const std::string& addre
   if (second > own.since + ConnectionLimits::kSecondsOfABeginning) return;
   SilentCost& cost = silent_costs_[address];
   const std::chrono::nanoseconds forgiven =
-      cost.Forgive(std::min(own.silent_cost, limits_.handshake()), limits_);
+      Forgive(std::min(own.silent_cost, limits_.handshake()), limits_.handshakes(), cost.forgiven);
   cost.spent = std::max(cost.spent - forgiven, kNothing);
   cost.flood = std::max(cost.flood - std::min(forgiven, own.silent_flood), kNothing);
 }
 
 void ConnectionTable::ChargeSilence(Connection& own, const std::string& address,
                                     std::chrono::nanoseconds spent, std::int64_t second) {
-  if (!own.begun && spent == kNothing) return;
   const bool begins = second <= own.since + ConnectionLimits::kSecondsOfABeginning;
+  if (spent == kNothing && !(own.begun && begins)) return;
   const std::chrono::nanoseconds explained = begins ? limits_.beginning() : kNothing;
   const std::chrono::nanoseconds flood = std::clamp(own.silent_cost + spent - explained, kNothing, spent);
   own.silent_cost += spent;
@@ -138,21 +144,27 @@ void ConnectionTable::ChargeSilence(Connection& own, const std::string& address,
 void ConnectionTable::LeaveDebt(const Connection& own, const std::string& address) {
   if (own.unpaid == kNothing) return;
   SilentCost& cost = silent_costs_[address];
-  const std::chrono::nanoseconds explained = std::min(own.excused + limits_.end(), own.unpaid);
-  cost.spent += own.unpaid - cost.Forgive(explained, limits_);
-  cost.flood += own.unpaid - explained;
+  const std::chrono::nanoseconds end = std::min(own.unpaid - own.excused, limits_.end());
+  cost.spent += own.unpaid - Forgive(own.excused, limits_.handshakes(), cost.forgiven) -
+                Forgive(end, limits_.ends(), cost.ended);
+  cost.flood += own.unpaid - own.excused - end;
 }
 
-void ConnectionTable::PayForSilence(std::chrono::nanoseconds past) {
+void ConnectionTable::PayByTime(std::chrono::nanoseconds past) {
+  const std::chrono::nanoseconds part = past / limits_.lone_part_of_peer;
+  for (auto& [name, peer] : peers_) {
+    peer.lone_left = std::min(peer.lone_left + part, std::max(limits_.most_paid_by_lone(), part));
+  }
   const std::chrono::nanoseconds paid = past / limits_.silent_paid_by_time;
   for (auto& [address, cost] : silent_costs_) {
-    cost.spent = std::max(cost.spent - paid, kNothing);
+    cost.spent = std::max(std::min(cost.spent, limits_.most_spent()) - paid, kNothing);
     cost.flood = std::max(cost.flood - paid, kNothing);
     cost.begun = kNothing;  // ChargeSilence says it anew
     cost.forgiven = std::max(cost.forgiven - past / limits_.forgiven_by_time, kNothing);
+    cost.ended = std::max(cost.ended - past / limits_.ends_by_time, kNothing);
   }
   std::erase_if(silent_costs_, [](const auto& each) {
-    return each.second.spent == kNothing && each.second.forgiven == kNothing;
+    return each.second.spent + each.second.forgiven + each.second.ended == kNothing;
   });
 }
 
@@ -173,7 +185,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (socket) costly.push_back({*socket, peer});
   };
   const runtime::MutexLock lock(mutex_);
-  PayForSilence(past);
+  PayByTime(past);
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   std::unordered_map<const Peers::value_type*, std::uint64_t> fruitless;
   for (auto& [peer, each] : connections_) {
@@ -207,7 +219,8 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
   if (addresses.empty()) return costly;
   std::unordered_set<std::string> gone = addresses;
   for (const std::string& address : addresses) {
-    silent_costs_.erase(address);
+    SilentCost& silent = silent_costs_[address];
+    silent.spent = silent.flood = kNothing;
     quarantine_.KeepOut(address, ConnectionFault::kStall, second);
   }
   for (auto& [peer, each] : connections_) {

@@ -90,15 +90,16 @@ struct ConnectionLimits {
   std::chrono::nanoseconds paid_by_message = std::chrono::microseconds(15);
   std::chrono::nanoseconds paid_by_sent = std::chrono::microseconds(50);
   std::chrono::nanoseconds paid_by_byte{4};
-  // A part of the time that passes; of a connection without reports half of it. A node's ping, every other
-  // second, takes 30 to 130 µs.
-  int paid_by_time = 5'000;
+  // A part of the time that passes; of a connection without reports a quarter of it. A node's status takes 30
+  // to 130 µs each second, its ping as much every other second.
+  int paid_by_time = 3'000;
   // A message that comes or goes alone wakes a thread, and its caches hold what others have used meanwhile:
   // to read it, or what answers it, takes ten times as long as one in a row. So much more is paid by each
   // message and call, as far as it is needed, but no more than a part of the time that passes; a quarter of
   // that for a connection that neither reports nor watches.
   std::chrono::nanoseconds paid_by_lone = std::chrono::microseconds(200);
-  int lone_part = 25;
+  int lone_part = 16;
+  int lone_part_of_peer = 7;  // for all connections of a peer
   std::chrono::nanoseconds most_paid_by_lone() const { return 20 * paid_by_lone; }  // at once
   // What they may spend on connections of one address that have not made a call, and on those that have gone
   // and left something unpaid, beyond what the time pays for and what a beginning or an end explains.
@@ -109,6 +110,11 @@ struct ConnectionLimits {
   std::chrono::nanoseconds beginning() const { return begun * 5 / 2; }
   static constexpr std::int64_t kSecondsOfABeginning = 4;
   std::chrono::nanoseconds end() const { return noticed(); }
+  // So much of what connections of an address leave is forgiven at once, and the time gives it back.
+  std::chrono::nanoseconds ends() const { return silent_cost * 5 / 2; }
+  int ends_by_time = 1'000;
+  // No more has to be paid for by time: a minute.
+  std::chrono::nanoseconds most_spent() const { return 8 * silent_cost; }
   // Once a connection makes a call, so much is forgiven to it, and so much at once to its address, to which
   // the time gives that back: handshakes of a fleet take as long.
   std::chrono::nanoseconds handshake() const { return unpaid / 4; }  // one with RSA of 4,096 bits takes 4 ms
@@ -137,7 +143,8 @@ struct ConnectionLimits {
       *each =
           std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
     }
-    for (int* each : {&paid_by_time, &lone_part, &silent_paid_by_time, &forgiven_by_time}) {
+    for (int* each : {&paid_by_time, &lone_part, &lone_part_of_peer, &silent_paid_by_time, &ends_by_time,
+                      &forgiven_by_time}) {
       *each = std::max(1, static_cast<int>(*each / slowness));
     }
   }

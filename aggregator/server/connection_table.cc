@@ -51,7 +51,7 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   if (oldest == connections_.end()) return std::nullopt;
   ++refused_[static_cast<std::size_t>(fault)];
   const std::string whose = AddressOf(oldest->first);
-  const std::size_t most = Suspects(whose, second) ? limits_.suspect_cuts() : limits_.silent_cuts;
+  const std::size_t most = quarantine_.Suspects(whose, second) ? limits_.suspect_cuts() : limits_.silent_cuts;
   if (addresses_.find(whose)->second.silent_cuts.Exceeds(most, second))
     quarantine_.KeepOut(whose, fault, second);
   const Socket cut = oldest->second.socket;
@@ -324,18 +324,20 @@ bool ConnectionTable::IsSuspect(const std::string& peer, std::int64_t second) co
   return Suspects(AddressOf(peer), second);
 }
 
-void ConnectionTable::NoteBegun(const std::string& peer) {
+void ConnectionTable::NoteBegun(const std::string& peer, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   const auto found = connections_.find(peer);
   if (found == connections_.end() || !found->second.silent) return;
   found->second.begun = true;
+  found->second.since = second;
   silent_costs_[AddressOf(peer)].begun += limits_.begun;
 }
 
 void ConnectionTable::NoteGaveUp(const std::string& address, std::size_t connections, std::int64_t second) {
   const runtime::MutexLock lock(mutex_);
   refused_[static_cast<std::size_t>(ConnectionFault::kGaveUp)] += connections;
-  if (silent_costs_[address].gave_up.Exceeds(limits_.gave_up, second, connections))
+  const auto found = addresses_.find(address);
+  if (found != addresses_.end() && found->second.gave_up.Exceeds(limits_.gave_up, second, connections))
     quarantine_.KeepOut(address, ConnectionFault::kGaveUp, second);
 }
 

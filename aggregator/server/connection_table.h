@@ -141,8 +141,8 @@ class ConnectionTable {
   }
   // Its address has flooded a short while ago, or has spent a good part of what those may that make no call.
   bool IsSuspect(const std::string& peer, std::int64_t second) const;
-  // It is read from now on, and costs.
-  void NoteBegun(const std::string& peer);
+  // It is read from now on, and costs, in that second of any clock.
+  void NoteBegun(const std::string& peer, std::int64_t second);
   // So many connections of this address (wire::AddressOf), which had to wait, have hung up in that second. It
   // is kept out if they are too many: to come back again and again takes the door's time.
   void NoteGaveUp(const std::string& address, std::size_t connections, std::int64_t second);
@@ -208,6 +208,7 @@ class ConnectionTable {
   struct Peer {
     std::size_t connections = 0;  // that have made a call
     std::size_t calls = 0;
+    std::chrono::nanoseconds lone_left{0};  // what lone messages of all its connections may pay now
     RateLimit rate = {};
     RateLimit admitted = {};
     RateLimit refused = {};
@@ -242,7 +243,7 @@ class ConnectionTable {
     std::uint64_t fruitless_before = 0;   // in earlier seconds
     std::int64_t fruitless_second = -1;
     bool begun = false;
-    std::int64_t since = 0;                    // the second in which it came
+    std::int64_t since = 0;                    // the second in which it has begun
     std::chrono::nanoseconds silent_cost{0};   // what it has cost before its first call
     std::chrono::nanoseconds silent_flood{0};  // of it: more than explains
     // When TakeUnheard looked last:
@@ -263,16 +264,15 @@ class ConnectionTable {
     std::size_t connections = 0;
     std::size_t silent = 0;
     RateLimit silent_cuts = {};
+    RateLimit gave_up = {};
   };
   using Connections = std::unordered_map<std::string, Connection>;
   struct SilentCost {
     std::chrono::nanoseconds spent{0};     // and not paid for by time: decides who may begin
     std::chrono::nanoseconds flood{0};     // the same, without what beginnings and ends explain: cuts
     std::chrono::nanoseconds begun{0};     // what those that have begun are still taken to cost
-    std::chrono::nanoseconds forgiven{0};  // for handshakes and ends, and not given back by time
-    RateLimit gave_up = {};
-    // For so much, if that is left.
-    std::chrono::nanoseconds Forgive(std::chrono::nanoseconds most, const ConnectionLimits& limits);
+    std::chrono::nanoseconds forgiven{0};  // for handshakes, and not given back by time
+    std::chrono::nanoseconds ended{0};     // forgiven for ends, the same
   };
 
   // Sockets are looked at without the lock: the threads that fuse wait for it. The number says later which
@@ -295,7 +295,7 @@ class ConnectionTable {
                      std::int64_t second) REQUIRES(mutex_);
   // It goes, and leaves what it owes.
   void LeaveDebt(const Connection& own, const std::string& address) REQUIRES(mutex_);
-  void PayForSilence(std::chrono::nanoseconds past) REQUIRES(mutex_);
+  void PayByTime(std::chrono::nanoseconds past) REQUIRES(mutex_);
   // Those that have spent too much.
   std::unordered_set<std::string> CostlyAddresses(std::int64_t second) const REQUIRES(mutex_);
   // Headers of which no call has come, in that second.

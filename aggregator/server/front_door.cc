@@ -48,7 +48,7 @@ constexpr int kCalmShare = 5;
 constexpr int kTurnedAway = 16;
 constexpr int kPauseMs = 5;
 // A handshake takes a thread that fuses some 0.3 ms: so many begin in that time. A thousand boards that come
-// back together need a second.
+// back together, each from an address of its own, need a second.
 constexpr int kLetIn = 4;
 // One begins in this time of those whose address has flooded a short while ago, or seems to begin with it,
 // and of all while memory is scarce. A hundred boards that come back then need a second.
@@ -208,7 +208,7 @@ void FrontDoor::PassOn(runtime::Descriptor connection) {
 }
 
 void FrontDoor::GiveToGrpc(runtime::Descriptor connection) {
-  connections_.NoteBegun(PeerOfSocket(connection.get()));
+  connections_.NoteBegun(PeerOfSocket(connection.get()), Second());
   // It begins to read at once, on this thread.
   hand_over_(connection.Release());
   EndRead();

@@ -30,6 +30,8 @@ using runtime::Descriptor;
 using ::testing::HasSubstr;
 using testing::WaitFor;
 
+constexpr std::chrono::nanoseconds kFree{0};
+
 class FrontDoorTest : public ::testing::Test {
  protected:
   void Open(const ConnectionLimits& limits) {
@@ -190,7 +192,7 @@ TEST_F(FrontDoorTest, HandsOverNobodyWhoHasNotBegunToSpeak) {
 }
 
 TEST_F(FrontDoorTest, LetsACrowdInBySomeAtATime) {
-  Open({.connections = 1000, .of_address = 1000, .silent = 1000, .silent_of_address = 1000});
+  Open({.connections = 1000, .of_address = 1000, .silent = 1000, .silent_of_address = 1000, .begun = kFree});
   std::vector<Descriptor> peers;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 60; ++i) peers.push_back(Connect());
@@ -297,7 +299,7 @@ TEST_F(FrontDoorTest, WhoWaitsWhenAnAddressIsKeptOutStaysOutToo) {
 }
 
 TEST_F(FrontDoorTest, LetsInOneAtATimeOfAnAddressThatHasFlooded) {
-  Open({.quarantine = {.first_s = 0}});
+  Open({.begun = kFree, .quarantine = {.first_s = 0}});
   door_->connections().KeepOut("127.0.0.1:1", FrontDoor::Second());
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Descriptor> back;
@@ -328,7 +330,7 @@ TEST_F(FrontDoorTest, CutsWhoHoldsAThreadThatFuses) {
 
 // gRPC begins to read when it is given a connection.
 TEST_F(FrontDoorTest, WhoHoldsTheDoorItselfComesInSlowly) {
-  Open({}, [this](int fd) {
+  Open({.begun = kFree}, [this](int fd) {
     Take(fd);
     ReadTakenSlowly(taken() - 1);
   });

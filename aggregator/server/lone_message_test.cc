@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "aggregator/server/connection_costs_fixture.h"
 
@@ -66,12 +68,29 @@ TEST_F(LoneMessageTest, ToALearnerPayForWindowUpdates) {
 TEST_F(LoneMessageTest, PayNoMoreThanAPartOfTheTime) {
   table_.NoteReport(kPeer);
   const auto frame = [this] { ++pulse_->heard; };
-  EXPECT_GT(CutAfterMs(200, microseconds(400), frame), 0);
+  EXPECT_GT(CutAfterMs(200, microseconds(600), frame), 0);
   EXPECT_LT(CutAfterMs(2'000, microseconds(60), frame), 2'000) << "too many for all to be alone";
 }
 
 TEST_F(LoneMessageTest, PayLessOfAConnectionThatNeitherReportsNorWatches) {
   EXPECT_GT(CutAfterMs(200, microseconds(200), [this] { ++pulse_->told; }), 0);
+}
+
+TEST_F(LoneMessageTest, OfAPeerPayNoMoreThanASeventhOfTheTime) {
+  constexpr int kConnections = 10;
+  std::map<int, std::chrono::nanoseconds> costs;
+  for (int i = 1; i <= kConnections; ++i) {
+    const std::string peer = "192.0.2.2:" + std::to_string(i);
+    AddSpeaking(peer);
+    table_.NoteReport(peer);
+    costs[last_] = 4 * microseconds(200);
+  }
+  std::size_t cut = 0;
+  for (int look = 0; look < 100 && cut == 0; ++look) {
+    for (int i = 1; i <= kConnections; ++i) table_.PulseOf("192.0.2.2:" + std::to_string(i))->heard += 4;
+    cut = Look(costs, 0, look / 50, milliseconds(20)).size();
+  }
+  EXPECT_GT(cut, 0u) << "each alone would have a part of the time that is enough";
 }
 
 TEST_F(LoneMessageTest, WithoutFramesPayNothing) {

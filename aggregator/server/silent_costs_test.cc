@@ -143,11 +143,33 @@ TEST_F(CostTest, HandshakesAndEndsAreNoFloodButComeInSlowly) {
   EXPECT_LT(number, 1'000);
 }
 
+TEST_F(FleetCostTest, WhoHasWaitedForLongBeginsAllTheSame) {
+  constexpr std::int64_t kLater = 20;
+  for (int i = 1; i <= 30; ++i) Add("192.0.2.1:" + std::to_string(i), 0);
+  for (int i = 1; i <= 30; ++i) {
+    table_.NoteBegun("192.0.2.1:" + std::to_string(i), kLater);
+    EXPECT_EQ(Look({{i, limits_.beginning()}}, 0, kLater), std::set<int>()) << i;
+  }
+  EXPECT_FALSE(table_.MayBegin("192.0.2.1", kLater));
+  for (int i = 1; i <= 30; ++i) Begin("192.0.2.1:" + std::to_string(i), "", kLater + 1);
+  EXPECT_TRUE(table_.MayBegin("192.0.2.1", kLater + 1));
+}
+
+TEST_F(FleetCostTest, NoMoreHasToBePaidByTimeThanAMinute) {
+  for (int i = 1; i <= 20; ++i) {
+    Add("192.0.2.1:" + std::to_string(i));
+    Look({{i, limits_.unpaid * 3 / 4}});
+  }
+  Wait(std::chrono::seconds(60));
+  EXPECT_TRUE(table_.MayBegin("192.0.2.1", 60));
+}
+
 TEST_F(FleetCostTest, WhoHasToWaitAndHangsUpTooOftenIsKeptOut) {
   Add("192.0.2.1:1");
   Look({{1, limits_.silent_cost}});
   table_.NoteGaveUp("192.0.2.1", limits_.gave_up, 1);
   table_.NoteGaveUp("192.0.2.1", limits_.gave_up, 2);
+  Wait(limits_.silent_cost * limits_.silent_paid_by_time, 2);
   EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 2));
   table_.NoteGaveUp("192.0.2.1", 1, 2);
   EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:2", 2));
@@ -160,7 +182,7 @@ TEST_F(FleetCostTest, WhoHasBegunIsTakenToCostUntilItHas) {
   for (; begun < 100 && table_.MayBegin("192.0.2.1", 1); ++begun) {
     const std::string peer = "192.0.2.1:" + std::to_string(begun);
     Add(peer, 1);
-    table_.NoteBegun(peer);
+    table_.NoteBegun(peer, 1);
     costs[last_] = std::chrono::nanoseconds(0);
     Look(costs, 0, 1);
     EXPECT_EQ(table_.IsSuspect(peer, 1), (begun + 1) * limits_.begun > limits_.suspect_cost()) << begun;
