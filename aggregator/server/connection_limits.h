@@ -105,8 +105,8 @@ struct ConnectionLimits {
   // and left something unpaid, beyond what the time pays for and what a beginning or an end explains.
   std::chrono::nanoseconds silent_cost = std::chrono::milliseconds(40);
   int silent_paid_by_time = 200;  // a part of the time that passes, for all of an address
-  // That explains so much of a connection's cost until its first call, in its first seconds, and so much of
-  // what it leaves: handshakes and ends of a fleet are no flood, however many.
+  // A beginning explains so much of what a connection costs until its first call, in its first seconds, and
+  // an end so much of what it leaves: handshakes and ends of a fleet are no flood, however many.
   std::chrono::nanoseconds beginning() const { return begun * 5 / 2; }
   static constexpr std::int64_t kSecondsOfABeginning = 4;
   std::chrono::nanoseconds end() const { return noticed(); }
