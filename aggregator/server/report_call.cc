@@ -45,11 +45,11 @@ bool HasMoreFields(grpc::ByteBuffer& bytes, bool admitted) {
                              {{{.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields},
                                {.number = v1::ReportRequest::kStatusFieldNumber,
                                 .limit = wire::kMostStatusFields,
-                                .inner_number = wire::kAnyField,
+                                .type = v1::NodeStatus::descriptor(),
                                 .inner_limit = kMaxPartFields},
                                {.number = v1::ReportRequest::kHelloFieldNumber,
                                 .limit = admitted ? 0 : kMaxHelloFields,
-                                .inner_number = wire::kAnyField,
+                                .type = v1::Hello::descriptor(),
                                 .inner_limit = kMaxPartFields}}});
 }
 

@@ -10,14 +10,23 @@
 namespace tributary::wire {
 namespace {
 
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// What is still allowed of the fields in submessages with this number, and in those inside of them.
+// What is still allowed of the fields in some submessages, and in those inside of them.
 struct Left {
-  int number = 0;
+  int number = 0;  // theirs, if they are not all submessages of `parent`
+  const Descriptor* parent = nullptr;
   std::size_t fields = 0;
   std::span<Left> inside = {};
+
+  bool Counts(int field) const {
+    if (parent == nullptr) return field == number;
+    const FieldDescriptor* known = parent->FindFieldByNumber(field);
+    return known != nullptr && known->type() == FieldDescriptor::TYPE_MESSAGE;
+  }
 };
 
 // Reads fields up to the end, or to one that is malformed; false: `fields` are not enough, or what is left
@@ -28,10 +37,11 @@ bool Count(CodedInputStream& input, std::size_t& fields, std::span<Left> nested)
     --fields;
     if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_START_GROUP) return false;
     const int number = WireFormatLite::GetTagFieldNumber(tag);
-    const auto counted = std::ranges::find_if(
-        nested, [number](const Left& each) { return each.number == number || each.number == kAnyField; });
-    if (counted == nested.end() ||
-        WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+    const auto counted =
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED
+            ? std::ranges::find_if(nested, [number](const Left& each) { return each.Counts(number); })
+            : nested.end();
+    if (counted == nested.end()) {
       if (!WireFormatLite::SkipField(&input, tag)) break;
       continue;
     }
@@ -51,8 +61,10 @@ bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size
                    std::array<NestedFields, 3> nested) {
   std::array<Left, 3> inner = {}, left = {};
   for (std::size_t i = 0; i < nested.size(); ++i) {
-    inner[i] = {nested[i].inner_number, nested[i].inner_limit};
-    left[i] = {nested[i].number, nested[i].limit, std::span(inner).subspan(i, 1)};
+    inner[i] = {.parent = nested[i].type, .fields = nested[i].inner_limit};
+    left[i] = {.number = nested[i].number,
+               .fields = nested[i].limit,
+               .inside = std::span(inner).subspan(i, nested[i].type != nullptr ? 1 : 0)};
   }
   CodedInputStream input(&message);
   return !Count(input, limit, left);

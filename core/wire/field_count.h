@@ -1,6 +1,7 @@
 // How many fields a message has, before it is parsed.
 #pragma once
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/zero_copy_stream.h>
 
 #include <array>
@@ -8,14 +9,13 @@
 
 namespace tributary::wire {
 
-inline constexpr int kAnyField = -1;
-
 // The fields inside of the submessages with this number, all together.
 struct NestedFields {
   int number = 0;  // 0: none are counted
   std::size_t limit = 0;
-  // The same for the submessages inside of these; kAnyField: for all that may be one.
-  int inner_number = 0;
+  // What they are; then those inside of their own submessages are counted, too. Texts are none, whatever
+  // their bytes would be as a message.
+  const google::protobuf::Descriptor* type = nullptr;
   std::size_t inner_limit = 0;
 };
 

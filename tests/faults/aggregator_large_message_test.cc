@@ -109,6 +109,25 @@ TEST_F(LargeMessageTest, IsRefusedAHelloOfThousandsOfLeavesAndFramesOfUnknownFie
   EXPECT_EQ(Refused("too_large"), 2);
 }
 
+// Read as a message, each of these texts begins with a group, which no message may have.
+TEST_F(LargeMessageTest, TakesTextsThatLookLikeMessages) {
+  Peer peer(aggregator_.ingest_port());
+  v1::ReportRequest hello = Hello("south", "kitchen");
+  hello.mutable_hello()->set_boot_id(std::string(16, '{'));
+  const std::string later(3'000, 's');
+  hello.mutable_hello()
+      ->GetReflection()
+      ->MutableUnknownFields(hello.mutable_hello())
+      ->AddLengthDelimited(15, later);
+  peer.Send(hello);
+  peer.Receive();
+  v1::ReportRequest frame = Frame(1);
+  for (int i = 0; i < 16; ++i) frame.mutable_status()->add_problems("sensor " + std::string(240, 's'));
+  peer.Send(frame);
+  EXPECT_EQ(peer.Receive().acknowledged_sequence(), 1u);
+  EXPECT_EQ(Refused("too_large"), 0);
+}
+
 TEST_F(LargeMessageTest, CannotMakeMemoryGrowWithEmptyFrames) {
   const std::string resident = "process_resident_memory_bytes";
   const double before = MetricValue(aggregator_.Metrics(), resident);
