@@ -92,13 +92,17 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
-    const std::string warning = prepared.authority ? prepared.authority->record.TornLineWarning() : "";
-    if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", runtime::Printable(warning).c_str());
+    std::vector<std::string> warnings = prepared.warnings;
+    if (prepared.authority) warnings.push_back(prepared.authority->record.TornLineWarning());
+    for (const std::string& each : warnings) {
+      if (!each.empty()) std::fprintf(stderr, "warning: %s\n", runtime::Printable(each).c_str());
+    }
     std::printf("%s%s", runtime::NoFaultFound(path).c_str(), MemoryText(terms).c_str());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
   logs = true;
+  for (const std::string& each : prepared.warnings) runtime::LogWarning("{}", each);
   return Serve(std::move(prepared), file, starting);
 }
 

@@ -11,6 +11,7 @@
 #include "aggregator/store/store.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
+#include "core/runtime/address.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
 
@@ -51,20 +52,33 @@ std::optional<learning::EvaluationImages> PrepareEvaluation(const config::Config
   return *std::move(images);
 }
 
-void PrepareAccessFiles(const config::ConfigFile& file, const AccessFiles& files, config::TokenSet& tokens) {
-  if (!files.tokens.empty()) {
-    absl::StatusOr<config::TokenSet> read = config::TokenSet::Read(files.tokens);
-    std::error_code ignored;
-    const std::filesystem::path folder = std::filesystem::path(files.tokens).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-      // The file may come later, but not by `tributary token`.
-      file.Fault("access.tokens", files.tokens + ": its folder is missing");
-    } else if (read.ok()) {
-      tokens = *std::move(read);
-    } else {
-      file.Fault("access.tokens", std::string(read.status().message()));
+bool HasFolder(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return !file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), ignored);
+}
+
+void PrepareTokens(const config::ConfigFile& file, const std::string& path, PreparedAggregator& prepared) {
+  absl::StatusOr<config::TokenSet> read = config::TokenSet::Read(path);
+  std::error_code ignored;
+  if (!HasFolder(path)) {
+    // The file may come later, but not by `tributary token`.
+    file.Fault("access.tokens", path + ": its folder is missing");
+  } else if (!read.ok()) {
+    file.Fault("access.tokens", std::string(read.status().message()));
+  } else {
+    prepared.tokens = *std::move(read);
+    if (!std::filesystem::exists(path, ignored)) {
+      prepared.warnings.push_back(
+          fmt::format("access.tokens: {} does not exist, so no token is in force until `tributary token "
+                      "create` or `invite` makes it",
+                      path));
     }
   }
+}
+
+void PrepareAccessFiles(const config::ConfigFile& file, const AccessFiles& files,
+                        PreparedAggregator& prepared) {
+  if (!files.tokens.empty()) PrepareTokens(file, files.tokens, prepared);
   if (files.audit_log.empty()) return;
   if (const absl::Status status = runtime::CheckFolderOf(files.audit_log); !status.ok()) {
     file.Fault("access.audit_log", std::string(status.message()));
@@ -94,7 +108,10 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
     prepared.tls = config::PrepareTls(file, *config.tls, TlsUsesOf(config),
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
-  PrepareAccessFiles(file, config.access_files, prepared.tokens);
+  if (const std::string socket = runtime::UnixPathOf(config.listen);
+      !HasFolder(socket) && !file.HasFault("listen"))
+    file.Fault("listen", socket + ": its folder is missing");
+  PrepareAccessFiles(file, config.access_files, prepared);
   CheckCalibrationFiles(file, config.sites);
   if (prepared.tls && !config.access_files.authority.empty() && !file.HasFault("access.authority")) {
     absl::StatusOr<join::Authority> authority =

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
@@ -21,6 +22,7 @@ struct PreparedAggregator {
   config::TokenSet tokens;                               // of config.access_files
   std::optional<join::Authority> authority;              // the same
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
+  std::vector<std::string> warnings;                     // of what is no fault, but may be a mistake
 };
 
 // Reads the configuration and the files that it names. Errors: InvalidArgument with a line for every fault:

@@ -5,6 +5,7 @@
 #include "core/certificates/new_certificate.h"
 #include "core/certificates/signing_request.h"
 #include "core/runtime/log.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/thread_rank.h"
 #include "core/status/macros.h"
 
@@ -94,6 +95,10 @@ void CertificateDesk::Serve(std::deque<Waiting> batch) {
     const bool joins = batch[i].order.token.has_value();
     if (answers[i].ok()) {
       ++(joins ? joined_ : renewed_);
+      if (joins) {
+        runtime::LogInfo("certificates: board \"{}\" joined with the invitation {} ({})", answers[i]->name,
+                         batch[i].order.token->id, runtime::Printable(batch[i].order.token->name));
+      }
     } else {
       ++(joins ? joins_refused_ : renewals_refused_);
     }

@@ -90,7 +90,12 @@ absl::Status CheckNewStore(const std::string& folder) {
         "not exist",
         folder, name));
   }
-  return error ? absl::UnavailableError(fmt::format("{}: {}", folder, error.message())) : absl::OkStatus();
+  if (!error) return absl::OkStatus();
+  const std::string what = fmt::format("{}: {}", folder, error.message());
+  if (error == std::errc::permission_denied) {
+    return absl::PermissionDeniedError(what + "; it must belong to the user who runs the aggregator");
+  }
+  return absl::UnavailableError(what);
 }
 
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {

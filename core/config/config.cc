@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
 #include "core/config/fault_report.h"
@@ -33,6 +34,11 @@ std::string WithoutIndices(std::string_view prefix) {
     if (!index || c == '[') name += c;
   }
   return name;
+}
+
+// A table as its heading in a file names it: "site.owner".
+std::string Heading(std::string_view prefix, std::string_view key) {
+  return absl::StrReplaceAll(WithoutIndices(prefix), {{"[]", ""}}) + std::string(key);
 }
 
 }  // namespace
@@ -210,7 +216,7 @@ void ConfigSection::Choose(std::string_view key, std::string& value, const Names
 ConfigSection ConfigSection::Section(std::string_view key) const {
   const toml::node* node = node_->Take(key);
   if (node != nullptr && !node->is_table()) {
-    node_->Fault(node, key, Expected(fmt::format("a table [{}]", key), *node));
+    node_->Fault(node, key, Expected(fmt::format("a table [{}]", Heading(node_->prefix, key)), *node));
     node = nullptr;
   }
   return ConfigSection(std::make_shared<Node>(Node{node_->state, node == nullptr ? nullptr : node->as_table(),
@@ -239,10 +245,11 @@ std::vector<ConfigSection> ConfigSection::List(std::string_view key) const {
         node_->state, element.as_table(), fmt::format("{}{}[{}].", node_->prefix, key, sections.size())})));
   };
   if (node->is_table()) {
-    node_->Fault(node, key, fmt::format("there may be several: write [[{}]], not [{}]", key, key));
+    const std::string heading = Heading(node_->prefix, key);
+    node_->Fault(node, key, fmt::format("there may be several: write [[{}]], not [{}]", heading, heading));
     add(*node);  // so that its other faults are said, too
   } else if (!node->is_array_of_tables()) {
-    node_->Fault(node, key, Expected(fmt::format("tables [[{}]]", key), *node));
+    node_->Fault(node, key, Expected(fmt::format("tables [[{}]]", Heading(node_->prefix, key)), *node));
   } else {
     for (const toml::node& element : *node->as_array()) add(element);
   }

@@ -177,6 +177,16 @@ TEST_F(ConfigTest, OneTableWhereThereMayBeSeveralIsReadAllTheSame) {
             "node.toml:3: site.colour: unknown key");
 }
 
+TEST_F(ConfigTest, ATableIsNamedAsItsHeading) {
+  const ConfigSection root = Root("[[site]]\nroom = 1\n[site.owner]\n");
+  const ConfigSection site = root.List("site").at(0);
+  (void)site.Section("room");
+  (void)site.List("owner");
+  EXPECT_THAT(Faults(), HasSubstr("site[0].room: expected a table [site.room], found 1"));
+  EXPECT_THAT(Faults(),
+              HasSubstr("site[0].owner: there may be several: write [[site.owner]], not [site.owner]"));
+}
+
 TEST_F(ConfigTest, ABrokenFileNamesThePlace) {
   const auto file = ConfigFile::Parse("a = 1\nb = [1,\n", "node.toml");
   ASSERT_FALSE(file.ok());

@@ -194,6 +194,8 @@ std::vector<Broken> AggregatorFaults() {
        2, "access.tokens", "anybody may write to its folder; take that right away: chmod o-w"},
       {"TokensInNoFolder", kAggregator, Site("[access]\ntokens = \"none/tokens.toml\"\n"), 2, "access.tokens",
        "its folder is missing"},
+      {"SocketInNoFolder", kAggregator, Site("listen = \"unix:none/hub.sock\"\n"), 1, "listen",
+       "its folder is missing"},
       {"NoList", kAggregator, Site("", kServerTls + "crl = \"none\"\n"), 8, "tls.crl", "cannot open"},
       {"ListThatIsNone", kAggregator, Site("", kServerTls + "crl = \"certs/ca.pem\"\n"), 8, "tls.crl",
        "is not a PEM revocation list; give the crl.pem that `tributary certs revoke` makes"},
@@ -306,6 +308,16 @@ TEST_F(CheckAllTest, EveryFaultIsSaidAtOnce) {
   }
   EXPECT_EQ(std::ranges::count(check.said, '\n'), 7);
   EXPECT_EQ(Run(kNode, path, false).said, check.said);
+}
+
+// The name may be misspelled. The file may also come later.
+TEST_F(CheckAllTest, AFileOfTokensThatDoesNotExistIsWarnedOf) {
+  const std::string path = folder_->Write(
+      "daemon.toml", "listen = \"127.0.0.1:1\"\n" + Site("[access]\ntokens = \"tokns.toml\"\n"));
+  const Outcome check = Run(kAggregator, path, true);
+  EXPECT_EQ(check.exit_code, 0);
+  EXPECT_THAT(check.said, HasSubstr("warning: access.tokens: "));
+  EXPECT_THAT(check.said, HasSubstr("tokns.toml does not exist, so no token is in force until"));
 }
 
 TEST_F(CheckAllTest, AConfigurationThatIsNoFileIsAFaultAndNobodyWaitsForIt) {
