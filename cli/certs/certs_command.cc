@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "cli/failure.h"
 #include "core/runtime/printable.h"
 #include "core/status/macros.h"
+#include "core/wire/json.h"
 
 namespace tributary::cli {
 namespace {
@@ -41,11 +44,13 @@ struct CertsArguments {
   std::vector<std::string> names;
   std::vector<std::string> servers;   // NAME or NAME=ADDRESS,ADDRESS…
   std::vector<std::string> children;  // the same
+  bool json = false;
 };
 
 struct RevokeArguments {
   std::string out;
   std::vector<std::string> names;
+  bool json = false;
 };
 
 // Checks them, so that all are good before any is made.
@@ -74,6 +79,10 @@ absl::Status CheckRecord(const CertificateAuthority& authority) {
   return absl::OkStatus();
 }
 
+std::string FileIn(const std::string& folder, const std::string& name) {
+  return fmt::format("{}/{}.pem", folder, name);
+}
+
 absl::Status IssueAll(const CertsArguments& arguments) {
   if (arguments.out.empty()) return UsageError("--out is required");
   std::vector<CertificateRequest> requests;
@@ -84,11 +93,20 @@ absl::Status IssueAll(const CertsArguments& arguments) {
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
   RETURN_IF_ERROR(CheckRecord(authority));
   for (const CertificateRequest& request : requests) RETURN_IF_ERROR(authority.CheckUse(request));
-  const std::string folder = runtime::Printable(arguments.out);
-  fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
+  const auto say = [&](const std::string& name, std::string_view done) {
+    if (!arguments.json) fmt::print("{}: {}\n", runtime::Printable(FileIn(arguments.out, name)), done);
+  };
+  say("ca", authority.made() ? "made" : kThereAlready);
+  auto made = nlohmann::ordered_json::array();
   for (const CertificateRequest& request : requests) {
     ASSIGN_OR_RETURN(const std::string done, authority.Issue(request));
-    fmt::print("{}/{}.pem: {}\n", folder, request.name, done);
+    say(request.name, done);
+    made.push_back({{"name", request.name}, {"file", FileIn(arguments.out, request.name)}, {"result", done}});
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", wire::DumpJson({{"ca", FileIn(arguments.out, "ca")},
+                                       {"ca_made", authority.made()},
+                                       {"certificates", std::move(made)}}));
   }
   return absl::OkStatus();
 }
@@ -97,6 +115,14 @@ absl::Status RevokeAll(const RevokeArguments& arguments) {
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::OpenExisting(arguments.out));
   RETURN_IF_ERROR(CheckRecord(authority));
   ASSIGN_OR_RETURN(const std::vector<std::size_t> added, authority.Revoke(arguments.names));
+  if (arguments.json) {
+    auto revoked = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < added.size(); ++i)
+      revoked.push_back({{"name", arguments.names[i]}, {"certificates", added[i]}});
+    fmt::print("{}\n", wire::DumpJson({{"crl", fmt::format("{}/{}", arguments.out, RevokedSerials::kFile)},
+                                       {"revoked", std::move(revoked)}}));
+    return absl::OkStatus();
+  }
   for (std::size_t i = 0; i < added.size(); ++i) {
     const std::string name = runtime::Printable(arguments.names[i]);
     fmt::print("{}: {}\n", name,
@@ -120,12 +146,14 @@ void AddCertsCommand(Commands& program) {
                 "The same for an aggregator that has a parent, and so is a client too");
   command.Texts("--name", arguments.names, "NAME",
                 "Name of a node, viewer or operator: a client; repeat for more");
+  command.Json(arguments.json);
   command.Examples(kCertsExamples);
 
   auto [revoke, revoked] = command.Below().Add<RevokeArguments>(
       "revoke", "Take certificates back: list them as revoked in crl.pem", RevokeAll);
   revoke.Texts("name", revoked.names, "NAME", "Names whose certificates are revoked; none: renew the list");
   revoke.Text("--out", revoked.out, "FOLDER", "Folder of the certificate authority")->required();
+  revoke.Json(revoked.json);
   revoke.Examples(kRevokeExamples);
 }
 

@@ -43,6 +43,7 @@ struct JoinArguments {
   std::string token;
   std::string name;
   std::string out = "certs";
+  bool json = false;
 };
 
 // Until the board knows its name.
@@ -136,10 +137,21 @@ config::TlsFiles FilesIn(const std::string& folder, const std::string& name) {
   return {folder + "/" + name + ".pem", folder + "/" + name + ".key", folder + "/ca.pem"};
 }
 
-void PrintTable(const config::TlsFiles& files) {
-  fmt::print("\n[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nca = \"{}\"\nrenew = true\n",
-             std::filesystem::absolute(files.certificate).string(),
-             std::filesystem::absolute(files.key).string(), std::filesystem::absolute(files.ca).string());
+// `said`: for people, before the table that they copy. `joined`: now, not earlier.
+void Print(const JoinArguments& arguments, const std::string& name, bool joined, const std::string& said) {
+  const config::TlsFiles files = FilesIn(arguments.out, name);
+  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
+  const std::string certificate = absolute(files.certificate), key = absolute(files.key),
+                    ca = absolute(files.ca);
+  if (arguments.json) {
+    fmt::print(
+        "{}\n",
+        wire::DumpJson(
+            {{"name", name}, {"joined", joined}, {"certificate", certificate}, {"key", key}, {"ca", ca}}));
+  } else {
+    fmt::print("{}\n\n[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nca = \"{}\"\nrenew = true\n", said,
+               certificate, key, ca);
+  }
 }
 
 // What the folder has of this authority under the wanted name, or under any. As `tributary certs`, joining
@@ -174,10 +186,10 @@ absl::Status Join(const JoinArguments& arguments) {
   RETURN_IF_ERROR(CheckFiles(out, arguments.name));
   ASSIGN_OR_RETURN(const auto already, JoinedAlready(arguments, invitation->ca_sha256));
   if (already) {
-    const config::TlsFiles files = FilesIn(out, already->name);
-    fmt::print("already joined as {}, valid until {}; to join again, remove {} first\n", already->name,
-               DateOf(already->expires_unix_s), runtime::Printable(files.certificate));
-    PrintTable(files);
+    Print(arguments, already->name, false,
+          fmt::format("already joined as {}, valid until {}; to join again, remove {} first", already->name,
+                      DateOf(already->expires_unix_s),
+                      runtime::Printable(FilesIn(out, already->name).certificate)));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(invitation->address));
@@ -195,8 +207,7 @@ absl::Status Join(const JoinArguments& arguments) {
   RETURN_IF_ERROR(config::LoadTls(files, config::kClientOnly).status());
   std::error_code ignored;  // the key is in NAME.key
   std::filesystem::remove(out + "/" + kKeyFile, ignored);
-  fmt::print("joined as {}\n", name);
-  PrintTable(files);
+  Print(arguments, name, true, fmt::format("joined as {}", name));
   return absl::OkStatus();
 }
 
@@ -210,6 +221,7 @@ void AddJoinCommand(Commands& program) {
                "Which of the token's names; default: the first that no board has");
   command.Text("--out", arguments.out, "FOLDER",
                "Folder for ca.pem, NAME.pem and NAME.key; it is made if it is absent");
+  command.Json(arguments.json);
   command.Examples(kJoinExamples);
 }
 

@@ -66,6 +66,7 @@ struct TokenInviteArguments {
   std::string address;
   std::vector<std::string> boards;
   std::string expires = "1d";
+  bool json = false;
 };
 
 struct TokenListArguments {
@@ -76,6 +77,7 @@ struct TokenListArguments {
 struct TokenRevokeArguments {
   std::string file;
   std::string token;
+  bool json = false;
 };
 
 std::int64_t UnixSecondsNow() {
@@ -99,6 +101,16 @@ absl::Status ShowToken(const std::string& text, const std::string& file, const c
       runtime::kExitCantCreate);
 }
 
+// What anybody may know of a token; `secret`: what only its holder may.
+nlohmann::ordered_json TokenJson(nlohmann::ordered_json secret, const config::AccessToken& record) {
+  secret.update({{"id", record.id},
+                 {"name", record.name},
+                 {"role", config::TokenRoleName(record.role)},
+                 {"expires_unix_s", record.expires_unix_s}});
+  if (!record.boards.empty()) secret["boards"] = record.boards;
+  return secret;
+}
+
 absl::Status CreateToken(const TokenCreateArguments& arguments) {
   if (!config::IsName(arguments.name)) {
     return UsageError("--name: expected 1 to 128 bytes without control and hidden characters");
@@ -111,12 +123,8 @@ absl::Status CreateToken(const TokenCreateArguments& arguments) {
   RETURN_IF_ERROR(
       ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
   if (arguments.json) {
-    const std::string json = wire::DumpJson({{"token", token.text},
-                                             {"id", token.record.id},
-                                             {"name", token.record.name},
-                                             {"role", config::TokenRoleName(token.record.role)},
-                                             {"expires_unix_s", token.record.expires_unix_s}});
-    return ShowToken(json, arguments.file, token.record);
+    return ShowToken(wire::DumpJson(TokenJson({{"token", token.text}}, token.record)), arguments.file,
+                     token.record);
   }
   return ShowToken(token.text, arguments.file, token.record);
 }
@@ -160,7 +168,10 @@ absl::Status InviteBoards(const TokenInviteArguments& arguments) {
   token.record.ca_sha256 = ca_sha256;
   RETURN_IF_ERROR(
       ChangeTokens(arguments.file, [&](config::TokenSet& tokens) { return tokens.Add(token.record); }));
-  return ShowToken(invitation->Text(), arguments.file, token.record);
+  const std::string text = arguments.json
+                               ? wire::DumpJson(TokenJson({{"invitation", invitation->Text()}}, token.record))
+                               : invitation->Text();
+  return ShowToken(text, arguments.file, token.record);
 }
 
 // An absent file has no tokens, which the aggregator takes; whoever asks may have mistyped it.
@@ -205,6 +216,10 @@ absl::Status RevokeToken(const TokenRevokeArguments& arguments) {
     ASSIGN_OR_RETURN(revoked, tokens.Remove(arguments.token));
     return absl::OkStatus();
   }));
+  if (arguments.json) {
+    std::cout << wire::DumpJson({{"revoked", {{"id", revoked.id}, {"name", revoked.name}}}}) << "\n";
+    return absl::OkStatus();
+  }
   std::cout << fmt::format("revoked {} of {}\n", revoked.id, runtime::Printable(revoked.name));
   return absl::OkStatus();
 }
@@ -240,6 +255,7 @@ void AddTokenInviteCommand(Commands& token) {
                "The token's name, unique in the file; default: join and the first board");
   command.Text("--expires", arguments.expires, "TIME",
                "How long boards can join, as 12h or 30d; at most 366d");
+  command.Json(arguments.json);
   command.Examples(kTokenInviteExamples);
 }
 
@@ -254,6 +270,7 @@ void AddTokenRevokeCommand(Commands& token) {
   auto [command, arguments] = token.Add<TokenRevokeArguments>("revoke", "Take a token back", RevokeToken);
   command.Text("token", arguments.token, "NAME|ID", "Its name or id")->required();
   command.Text("--file", arguments.file, "FILE", kTokenFileHelp)->required();
+  command.Json(arguments.json);
   command.Examples(kTokenRevokeExamples);
 }
 

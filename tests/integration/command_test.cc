@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 #include <utility>
@@ -294,6 +295,38 @@ TEST_F(CommandTest, ATokenFileThatIsNotThereIsNamed) {
     EXPECT_THAT(said.text, HasSubstr(file + ": No such file or directory"));
   }
   EXPECT_FALSE(std::filesystem::exists(file + ".lock"));
+}
+
+TEST_F(CommandTest, CertificatesAndTokensAreSaidInJsonToo) {
+  const std::string folder = folder_.Path("certs"), file = folder_.Path("tokens.toml");
+  const auto ask = [&](std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const Said said = Run(arguments);
+    EXPECT_EQ(said.exit_code, 0) << said.text;
+    return nlohmann::json::parse(said.text, nullptr, false);
+  };
+  const auto certs = [&] { return ask({"certs", "--out", folder, "--name", "south", "--name", "east"}); };
+  nlohmann::json made = certs();
+  EXPECT_EQ(made["ca"], folder + "/ca.pem");
+  EXPECT_EQ(made["ca_made"], true);
+  ASSERT_EQ(made["certificates"].size(), 2u);
+  EXPECT_EQ(made["certificates"][1]["file"], folder + "/east.pem");
+  EXPECT_EQ(made["certificates"][1]["result"], "made");
+  made = certs();
+  EXPECT_EQ(made["ca_made"], false);
+  EXPECT_EQ(made["certificates"][1]["result"], "there already");
+
+  const nlohmann::json revoked = ask({"certs", "revoke", "south", "--out", folder});
+  EXPECT_EQ(revoked["crl"], folder + "/crl.pem");
+  EXPECT_EQ(revoked["revoked"][0]["certificates"], 1);
+
+  const nlohmann::json invited = ask({"token", "invite", "--file", file, "--ca", folder + "/ca.pem",
+                                      "--address", "hub:7480", "--board", "a", "--board", "b"});
+  EXPECT_THAT(invited["invitation"].get<std::string>(), HasSubstr("hub:7480"));
+  EXPECT_EQ(invited["role"], "join");
+  EXPECT_EQ(invited["boards"], nlohmann::json({"a", "b"}));
+  const nlohmann::json taken = ask({"token", "revoke", "join a", "--file", file});
+  EXPECT_EQ(taken["revoked"]["id"], invited["id"]);
 }
 
 // The words of the library that parses command lines are for its users, not for ours.

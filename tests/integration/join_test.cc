@@ -140,6 +140,8 @@ TEST_F(JoinTest, ABoardReportsWithWhatItGotByItsToken) {
   NodeProcess node(folder_, "south", aggregator_.ingest_port(), Table("board", "south"));
   EXPECT_TRUE(Goes(node));
 
+  EXPECT_THAT(aggregator_.process().Log(), HasSubstr("board \"south\" joined with the invitation "));
+
   // What the operator can find out later: who joined, by which token, and no secret.
   ASSERT_TRUE(WaitFor([&] { return !Audit("Join").empty(); }));
   const json event = Audit("Join").front();
@@ -191,6 +193,11 @@ TEST_F(JoinTest, JoiningAgainKeepsAValidCertificateAndSaysSo) {
     const CommandResult again = Join(token, "board", name);
     EXPECT_EQ(again.status, 0);
     EXPECT_THAT(again.output, HasSubstr("already joined as south, valid until 2"));
+    const json shown =
+        json::parse(Run({"join", token, "--out", folder_.Path("board"), "--json"}).output, nullptr, false);
+    EXPECT_EQ(shown["name"], "south");
+    EXPECT_EQ(shown["joined"], false);
+    EXPECT_EQ(shown["key"], folder_.Path("board/south.key"));
     EXPECT_THAT(again.output, HasSubstr("renew = true"));
   }
   EXPECT_EQ(ReadText(folder_.Path("board/south.pem")), before);
