@@ -88,7 +88,9 @@ absl::StatusOr<config::Key> KeyToJoinWith(const std::string& folder) {
 
 absl::Status FromAnswer(const Invitation& invitation, const HttpsResponse& answer) {
   const auto fault = nlohmann::json::parse(answer.body, nullptr, false);
-  const bool told = fault.is_object() && fault.contains("error") && fault["error"].is_string();
+  // An aggregator without an authority does not know the paths, and says no more.
+  const bool told =
+      answer.status != 404 && fault.is_object() && fault.contains("error") && fault["error"].is_string();
   return WithExitCode(
       absl::PermissionDeniedError(fmt::format(
           "{}: {}", invitation.address,

@@ -17,6 +17,7 @@
 #include "core/config/config_text.h"
 #include "core/config/fault_report.h"
 #include "core/config/nesting.h"
+#include "core/config/quotes_hint.h"
 #include "core/runtime/file.h"
 #include "core/runtime/nearest.h"
 #include "core/runtime/printable.h"
@@ -267,8 +268,9 @@ absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_
   try {
     state->root = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(fmt::format("{}:{}:{}: {}", path, error.source().begin.line,
-                                                  error.source().begin.column, error.description()));
+    const toml::source_position at = error.source().begin;
+    return absl::InvalidArgumentError(fmt::format("{}:{}:{}: {}{}", path, at.line, at.column,
+                                                  error.description(), QuotesHint(text, at.line)));
   }
   return ConfigFile(std::move(state));
 }

@@ -16,7 +16,9 @@
 namespace tributary::config {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -191,6 +193,20 @@ TEST_F(ConfigTest, ABrokenFileNamesThePlace) {
   const auto file = ConfigFile::Parse("a = 1\nb = [1,\n", "node.toml");
   ASSERT_FALSE(file.ok());
   EXPECT_THAT(std::string(file.status().message()), HasSubstr("node.toml:"));
+}
+
+TEST_F(ConfigTest, ATextWithoutQuotesIsShownWithThem) {
+  const auto said = [](const std::string& text) {
+    return std::string(ConfigFile::Parse(text, "node.toml").status().message());
+  };
+  EXPECT_THAT(
+      said("a = 1\nlisten = 127.0.0.1:7400  # here\nb = 2\n"),
+      AllOf(HasSubstr("node.toml:2:"), EndsWith("a text stands in quotes: listen = \"127.0.0.1:7400\"")));
+  EXPECT_THAT(said("name = fast"), EndsWith("name = \"fast\""));
+  EXPECT_THAT(said("name = a\x1b[1m"), Not(HasSubstr("\x1b")));
+  for (const char* other : {"a = \"open", "a = [1,\n", "a = {", "[open", "a", "a =", "=", ""}) {
+    EXPECT_THAT(said(other), Not(HasSubstr("quotes:"))) << other;
+  }
 }
 
 TEST_F(ConfigTest, AMissingFileIsNamed) {
