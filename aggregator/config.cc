@@ -321,9 +321,9 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   ReadAccessFiles(root.Section("access"), config);
 
   const config::ConfigSection ingest = root.Section("ingest");
-  ingest.Read(
-      "threads", config.ingest_threads, {1, 64},
-      "one takes millions of tuples a second; with two, a slot may wait some milliseconds for the other");
+  ingest.Read("threads", config.ingest_threads, {1, 64},
+              "one takes millions of tuples a second, and a slot is fused soonest with it; more help if it "
+              "is busy all the time");
   ingest.Read("max_message_bytes", config.max_message_bytes, {4096, 64 << 20},
               "larger messages of nodes are refused");
   // gRPC refuses a message of more than twice the limit.

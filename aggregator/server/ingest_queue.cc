@@ -58,7 +58,7 @@ void IngestQueue::Run() {
       case grpc::CompletionQueue::TIMEOUT:
         break;
     }
-    if (published_) rests_ = true;
+    if (published_) rests_ = context_.one_queue;
     FuseOverdue();
     const std::int64_t now_ns = context_.state.clock.SteadyNs();
     if (!published_ && now_ns >= next_read_ns_) rests_ = false;

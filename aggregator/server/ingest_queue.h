@@ -61,6 +61,7 @@ struct IngestContext {
   publish::AggregatorState& state;
   ConnectionTable& connections;
   const std::size_t max_message_bytes;
+  const bool one_queue = true;
   publish::ReaderShare readers;
   std::array<std::atomic<std::uint64_t>, kStreamFaults> refusals = {};
   runtime::LogLimit refusal_lines{20, 1'000'000'000};  // of streams whose node is not known
@@ -110,7 +111,8 @@ class IngestQueue {
   void PublishFused(publish::Site& site);
   // For a stream of one source: reads on once the frame's slot is published, or after a millisecond. Each
   // read makes gRPC send a window update, which would delay the other frames of the slot and wake their
-  // senders.
+  // senders. If there are several queues, another one may publish the slot, which wakes nobody here: then
+  // reads on with the next event.
   void ReadSoon(ReportCall* call);
   // Answers every stream some milliseconds after the first one that asks.
   void AnswerSoon(std::int64_t now_steady_ns);
@@ -143,7 +145,7 @@ class IngestQueue {
   PeerShares watch_places_{kWatchPlaces, kWatchPlaces / 2};
   std::vector<ReportCall*> resting_;  // read from, not yet read again
   bool published_ = false;            // since the last event
-  bool rests_ = true;                 // reads pause until the slot is published
+  bool rests_ = context_.one_queue;   // reads pause until the slot is published
   std::int64_t next_read_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_answer_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;

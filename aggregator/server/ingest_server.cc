@@ -87,6 +87,7 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
       context_{.state = state,
                .connections = door_->connections(),
                .max_message_bytes = options.max_message_bytes,
+               .one_queue = options.threads == 1,
                .readers = publish::ReaderShare(options.threads)},
       rare_(state, door_->connections(), serving_),
       open_(door_->connections(), options.tls == nullptr ? nullptr : state.access),
