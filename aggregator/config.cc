@@ -193,7 +193,9 @@ SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   site.account = ReadAccount(section, fusion);
   ReadCalibration(section, site);
   // What single keys cannot tell.
-  for (const auto& [key, fault] : fusion::FaultsOf(fusion)) section.Fault(key, fault);
+  for (const auto& [key, fault] : fusion::FaultsOf(fusion)) {
+    if (!section.HasFault(key)) section.Fault(key, fault);
+  }
   return site;
 }
 

@@ -145,11 +145,6 @@ absl::Status Daemon::MakeSites() {
   for (const SiteSettings& settings : config_.sites) {
     ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
                      fusion::FusionEngine::Create(settings.fusion));
-    if (settings.fusion.tuning.deadline_ns < settings.fusion.slot.ns()) {
-      runtime::LogWarning(
-          "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
-          settings.fusion.name, settings.fusion.slot.Text());
-    }
     publish::Site& site = state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
     site.set_account(settings.account);
     if (!settings.calibration_file.empty())

@@ -92,9 +92,9 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     const std::vector<MemoryTerm> terms = MemoryTerms(prepared.config);
-    std::vector<std::string> warnings = prepared.warnings;
-    if (prepared.authority) warnings.push_back(prepared.authority->record.TornLineWarning());
-    for (const std::string& each : warnings) {
+    std::vector<std::string> remarks = prepared.remarks;
+    if (prepared.authority) remarks.push_back(prepared.authority->record.TornLineWarning());
+    for (const std::string& each : remarks) {
       if (!each.empty()) std::fprintf(stderr, "warning: %s\n", runtime::Printable(each).c_str());
     }
     std::printf("%s%s", runtime::NoFaultFound(path).c_str(), MemoryText(terms).c_str());
@@ -102,7 +102,7 @@ absl::Status Run(const std::string& path, bool check_only, bool& logs) {
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
   logs = true;
-  for (const std::string& each : prepared.warnings) runtime::LogWarning("{}", each);
+  for (const std::string& each : prepared.remarks) runtime::LogWarning("{}", each);
   return Serve(std::move(prepared), file, starting);
 }
 

@@ -37,6 +37,12 @@ class ParentLink final : public publish::SlotSink {
     options.aggregator = parent.aggregator;
     options.tls = std::move(tls);
     options.metric_labels = {{"site", site.name}};  // there is one link per site
+    ASSIGN_OR_RETURN(std::unique_ptr<link::Uplink> uplink,
+                     link::Uplink::Create(options, HelloOf(parent, site), clock, metrics));
+    return std::shared_ptr<ParentLink>(new ParentLink(std::move(uplink)));
+  }
+
+  static v1::Hello HelloOf(const ParentSettings& parent, const fusion::SiteConfig& site) {
     v1::Hello hello;
     hello.set_site(site.name);
     hello.set_node(parent.node);
@@ -47,9 +53,7 @@ class ParentLink final : public publish::SlotSink {
       wire::AddClassifier(hello, parent.node, site.leaves, site.classes, site.prior);
     }
     hello.set_slot_ns(static_cast<std::uint64_t>(site.slot.ns()));
-    ASSIGN_OR_RETURN(std::unique_ptr<link::Uplink> uplink,
-                     link::Uplink::Create(options, std::move(hello), clock, metrics));
-    return std::shared_ptr<ParentLink>(new ParentLink(std::move(uplink)));
+    return hello;
   }
 
   void OnSlots(std::span<const estimate::FusedSlot> slots) override {

@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/parent_link.h"
 #include "aggregator/store/store.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/runtime/address.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
+#include "core/wire/hello_size.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -68,7 +70,7 @@ void PrepareTokens(const config::ConfigFile& file, const std::string& path, Prep
   } else {
     prepared.tokens = *std::move(read);
     if (!std::filesystem::exists(path, ignored)) {
-      prepared.warnings.push_back(
+      prepared.remarks.push_back(
           fmt::format("access.tokens: {} does not exist, so no token is in force until `tributary token "
                       "create` or `invite` makes it",
                       path));
@@ -94,6 +96,28 @@ void CheckCalibrationFiles(const config::ConfigFile& file, const std::vector<Sit
   }
 }
 
+void PrepareSites(const config::ConfigFile& file, PreparedAggregator& prepared) {
+  const AggregatorConfig& config = prepared.config;
+  for (std::size_t i = 0; i < config.sites.size(); ++i) {
+    const fusion::SiteConfig& site = config.sites[i].fusion;
+    if (file.HasFault(fmt::format("site[{}]", i))) continue;
+    const std::int64_t window_ns = static_cast<std::int64_t>(site.window_slots) * site.slot.ns();
+    if (site.tuning.deadline_ns < site.slot.ns()) {
+      prepared.remarks.push_back(fmt::format(
+          "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
+          site.name, site.slot.Text()));
+    } else if (site.tuning.deadline_ns > window_ns) {
+      prepared.remarks.push_back(
+          fmt::format("{}: slots are fused after {} ms and not after deadline_ms, since no more than {} are "
+                      "under way at once: raise max_age_s, or window_slots",
+                      site.name, window_ns / 1'000'000, site.window_slots));
+    }
+    if (!config.parent) continue;
+    const absl::Status status = wire::CheckHelloSize(ParentLink::HelloOf(*config.parent, site));
+    if (!status.ok()) file.Fault(fmt::format("site[{}]", i), std::string(status.message()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file) {
@@ -113,6 +137,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
     file.Fault("listen", socket + ": its folder is missing");
   PrepareAccessFiles(file, config.access_files, prepared);
   CheckCalibrationFiles(file, config.sites);
+  PrepareSites(file, prepared);
   if (prepared.tls && !config.access_files.authority.empty() && !file.HasFault("access.authority")) {
     absl::StatusOr<join::Authority> authority =
         join::ReadAuthority(config.access_files.authority, prepared.tls->material.ca_pem);

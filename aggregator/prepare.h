@@ -22,7 +22,7 @@ struct PreparedAggregator {
   config::TokenSet tokens;                               // of config.access_files
   std::optional<join::Authority> authority;              // the same
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
-  std::vector<std::string> warnings;                     // of what is no fault, but may be a mistake
+  std::vector<std::string> remarks;                      // no faults, but worth a line at start
 };
 
 // Reads the configuration and the files that it names. Errors: InvalidArgument with a line for every fault:

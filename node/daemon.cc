@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "core/http/foreign_host.h"
 #include "core/http/http_server.h"
 #include "core/link/uplink_log.h"
@@ -20,6 +19,7 @@
 #include "node/learner/modulation_trainer.h"
 #include "node/learner/positioning_trainer.h"
 #include "node/panel/panel_factory.h"
+#include "node/report_hello.h"
 #include "node/retraining/samples_routes.h"
 #include "node/self_report.h"
 
@@ -58,20 +58,6 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   if (daemon->config_.federation) RETURN_IF_ERROR(daemon->OpenLearner(prepared));
   if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
-}
-
-void Daemon::AddSources(const std::vector<std::string>& classes, v1::Hello& hello) const {
-  std::vector<std::string> leaves;
-  for (const panel::PanelConfig& panel : config_.panels) {
-    leaves.push_back(panel.name);
-    if (config_.fusion) continue;
-    if (classes.empty()) {
-      wire::AddSource(hello, panel.name, workload::kDimension, {panel.name});
-    } else {
-      wire::AddClassifier(hello, panel.name, {panel.name}, classes, {});
-    }
-  }
-  if (config_.fusion) wire::AddSource(hello, config_.fusion->name, workload::kDimension, leaves);
 }
 
 void Daemon::OpenRenewal() {
@@ -140,17 +126,9 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
                               .disk = config_.disk,
                               .frames_per_message = config_.frames_per_message,
                               .metric_labels = {}};
-  v1::Hello hello;
-  hello.set_site(config_.site);
-  hello.set_node(config_.node);
-  hello.set_boot_id(wire::NewBootId());
-  const nn::Provenance& model = panel::ProvenanceOf(*prepared.models.front());
-  hello.mutable_model()->set_name(model.name);
-  hello.mutable_model()->set_version(model.version);
-  hello.mutable_model()->set_sha256(absl::HexStringToBytes(model.sha256));
-  hello.set_slot_ns(static_cast<std::uint64_t>(config_.slot.ns()));
-  AddSources(panel::ClassesOf(*prepared.models.front()), hello);
-  ASSIGN_OR_RETURN(uplink_, link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_));
+  ASSIGN_OR_RETURN(
+      uplink_,
+      link::Uplink::Create(std::move(options), HelloOf(config_, *prepared.models.front()), clock_, metrics_));
   if (fuser != nullptr) {
     panel::BoardFusion::Options fusion{config_.fusion->name, parts.size(),
                                        static_cast<std::int64_t>(1e6 * config_.fusion->deadline_ms)};
@@ -280,6 +258,7 @@ bool Daemon::failed() const {
 
 void Daemon::Stop() {
   for (const auto& [name, retrainer] : retrainers_) retrainer->Stop();
+  for (const auto& panel : panels_) panel->RequestStop();
   for (const auto& panel : panels_) panel->Stop();
   if (fusion_ != nullptr) fusion_->Stop();
   if (learner_ != nullptr) learner_->Stop();

@@ -78,7 +78,6 @@ class Daemon {
   std::vector<std::string> Problems() const;
   // The sources: the panels, or their fusion.
   // All panels run one model: they give positions, or the probabilities of these classes.
-  void AddSources(const std::vector<std::string>& classes, v1::Hello& hello) const;
 
   const runtime::Clock& clock_;
   const NodeConfig config_;

@@ -15,6 +15,8 @@
 #include "core/nn/encoder/training_limits.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
+#include "core/wire/hello_size.h"
+#include "node/report_hello.h"
 
 namespace tributary::node {
 namespace {
@@ -233,6 +235,10 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
     node.tls = config::PrepareTls(file, *node.config.tls, config::kClientOnly, {{"node", node.config.node}});
   }
   PreparePanels(file, clock, node);
+  if (!node.models.empty() && node.models.front() != nullptr) {
+    const absl::Status status = wire::CheckHelloSize(HelloOf(node.config, *node.models.front()));
+    if (!status.ok()) file.Fault("panel", std::string(status.message()));
+  }
   if (node.config.disk) PrepareDisk(file, node.config.disk->folder);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion, node);
   if (node.config.federation) PrepareLearning(file, node);

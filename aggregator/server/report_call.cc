@@ -10,6 +10,7 @@
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/wire/field_count.h"
+#include "core/wire/hello_size.h"
 #include "core/wire/node_status.h"
 #include "core/wire/peer.h"
 #include "core/wire/peer_address.h"
@@ -22,16 +23,12 @@ constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
 // This many frames are acknowledged at once; fewer wait for the other streams (IngestQueue).
 constexpr std::uint64_t kAnswerFrames = 64;
 
-// 256 sources with some leaves each. The message is parsed and checked on the thread that fuses.
-constexpr std::size_t kMaxHelloBytes = std::size_t{64} << 10;
 // Reading a larger one is timed, if no frame comes of it.
 constexpr std::size_t kUsualBytes = std::size_t{4} << 10;
 // A frame has nine; somebody's encoder may not pack the numbers of a few.
 constexpr std::size_t kMaxFrameFields = std::size_t{16} * ReportSession::kMaxFrames;
 
-// Sources, leaves and classes of a hello, sensors and checks of a status; each of a few bytes takes a hundred
-// in memory, and a name is compared with all others.
-constexpr std::size_t kMaxHelloFields = 300;
+// Sensors and checks of a status.
 constexpr std::size_t kMaxPartFields = 4'096;
 
 // Whether the message has more frames, or fields in them, than one may have, or more of a hello: nothing of
@@ -47,10 +44,8 @@ bool HasMoreFields(grpc::ByteBuffer& bytes, bool admitted) {
                                 .limit = wire::kMostStatusFields,
                                 .type = v1::NodeStatus::descriptor(),
                                 .inner_limit = kMaxPartFields},
-                               {.number = v1::ReportRequest::kHelloFieldNumber,
-                                .limit = admitted ? 0 : kMaxHelloFields,
-                                .type = v1::Hello::descriptor(),
-                                .inner_limit = kMaxPartFields}}});
+                               admitted ? wire::NestedFields{.number = v1::ReportRequest::kHelloFieldNumber}
+                                        : wire::HelloFields()}});
 }
 
 }  // namespace
@@ -149,25 +144,17 @@ std::optional<StreamRefusal> ReportCall::TakeMessage(fusion::FusionTime now) {
                                                      "message: {} bytes, allowed are {}", incoming_.Length(),
                                                      shared_.max_message_bytes))};
   }
-  if (!session_->admitted() && incoming_.Length() > kMaxHelloBytes) {
-    return StreamRefusal{StreamFault::kTooLarge,
-                         absl::ResourceExhaustedError(fmt::format(
-                             "hello: {} bytes, allowed are {}; shorten the names of sources, leaves and "
-                             "classes, or report from several nodes",
-                             incoming_.Length(), kMaxHelloBytes))};
+  if (!session_->admitted() &&
+      (incoming_.Length() > wire::kMaxHelloBytes || HasMoreFields(incoming_, false))) {
+    return StreamRefusal{StreamFault::kTooLarge, wire::TooLargeHello(incoming_.Length())};
   }
-  if (HasMoreFields(incoming_, session_->admitted())) {
-    if (session_->admitted()) counted_->CountAsMalformed();
+  if (session_->admitted() && HasMoreFields(incoming_, true)) {
+    counted_->CountAsMalformed();
     return StreamRefusal{
         StreamFault::kTooLarge,
         absl::ResourceExhaustedError(
-            session_->admitted()
-                ? fmt::format(
-                      "message: more than {} frames, {} fields in them or {} in a status, or another hello",
-                      ReportSession::kMaxFrames, kMaxFrameFields, kMaxPartFields)
-                : fmt::format("hello: more than {} fields, or than {} in its sources and other parts: names, "
-                              "leaves, classes and priors",
-                              kMaxHelloFields, kMaxPartFields))};
+            fmt::format("message: more than {} frames, {} fields in them or {} in a status, or another hello",
+                        ReportSession::kMaxFrames, kMaxFrameFields, kMaxPartFields))};
   }
   if (!grpc::SerializationTraits<v1::ReportRequest>::Deserialize(&incoming_, &request_).ok()) {
     return StreamRefusal{StreamFault::kMalformed,
@@ -246,9 +233,10 @@ void ReportCall::DeleteIfDone() {
 
 void ReportCall::SayThatItCame() {
   const auto more = session_->log_limit().Admit(shared_.state.clock.SteadyNs());
+  said_that_it_came_ = more.has_value();
   if (!more) return;
   runtime::LogInfo("{}: node \"{}\" reports from {} ({}){}{}", session_->site()->name(), session_->node(),
-                   counted_->peer(), runtime::Counted(request_.hello().sources_size(), "source"),
+                   counted_->peer(), runtime::Counted(session_->sources(), "source"),
                    session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
 }
 
@@ -278,6 +266,8 @@ void ReportCall::CheckUp(std::int64_t now_steady_ns) {
     End({StreamFault::kHelloTimeout, absl::DeadlineExceededError("hello: not given within 10 s")});
   } else if (session_->superseded()) {
     End(session_->Superseded());
+  } else if (session_->admitted() && !said_that_it_came_) {
+    SayThatItCame();  // so that the last line says how it is
   }
 }
 

@@ -32,7 +32,8 @@ class ReportCall {
   // Ends the stream if the policy in force no longer admits it.
   void CheckAccess();
 
-  // Ends a stream without a hello in time, or that was superseded.
+  // Ends a stream without a hello in time, or that was superseded. Says that a node came, if the log's limit
+  // did not allow it then.
   void CheckUp(std::int64_t now_steady_ns);
 
   // Ends a stream without a hello in favour of a newer one.
@@ -71,6 +72,7 @@ class ReportCall {
   std::optional<ReportSession> session_;
   std::int64_t started_steady_ns_ = 0;
   bool refused_ = false;  // set by this side after the admission
+  bool said_that_it_came_ = false;
 
   // Raw, so that a message that does not parse differs from the end of the stream.
   grpc::ByteBuffer incoming_;

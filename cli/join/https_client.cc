@@ -112,7 +112,10 @@ absl::StatusOr<HttpsResponse> AskHttps(const HttpsServer& server, const HttpsReq
     const beast::error_code error = exchange.Run();
     if (!error) return exchange.Answer();
     const std::string text = fmt::format("{}: {}: {}", where, exchange.step(), error.message());
-    if (exchange.step() == "read" && error != beast::error::timeout) return absl::DataLossError(text);
+    constexpr const char* kPort = "; the address must be of the aggregator's HTTPS, not of its gRPC";
+    if (exchange.step() == "read" && error != beast::error::timeout) return absl::DataLossError(text + kPort);
+    if (exchange.step() == "connect" && error == asio::error::connection_refused)
+      return absl::UnavailableError(text + "; nobody listens there; is the aggregator running?");
     if (exchange.step() != "handshake") return absl::UnavailableError(text);
     return absl::UnavailableError(
         text + (server.ca_pem.empty()

@@ -1,6 +1,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <openssl/x509v3.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -133,9 +134,11 @@ absl::Status CreateToken(const TokenCreateArguments& arguments) {
 absl::StatusOr<std::string> HashOfAuthority(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string pem, config::ReadPem(path));
   const std::vector<config::Certificate> certificates = config::CertificatesIn(pem);
-  if (certificates.size() == 1) return certificates::Fingerprint(*certificates.front());
-  return absl::InvalidArgumentError(
-      fmt::format("{}: expected one certificate: the ca.pem beside the ca.key in [access] authority", path));
+  if (certificates.size() == 1 && X509_check_ca(certificates.front().get()) != 0)
+    return certificates::Fingerprint(*certificates.front());
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: expected one certificate, of an authority: the ca.pem beside the ca.key in [access] authority",
+      path));
 }
 
 absl::Status CheckBoards(const std::vector<std::string>& boards) {

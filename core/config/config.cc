@@ -257,6 +257,10 @@ std::vector<ConfigSection> ConfigSection::List(std::string_view key) const {
   return sections;
 }
 
+bool ConfigSection::HasFault(std::string_view key) const {
+  return node_->state->faults.Has(node_->prefix + std::string(key));
+}
+
 void ConfigSection::Fault(std::string_view key, std::string_view what) const {
   const toml::node* node = node_->table == nullptr || key.empty() ? nullptr : node_->table->get(key);
   node_->Fault(node, key, what);

@@ -127,6 +127,8 @@ class ConfigSection {
   // An array of tables `[[key]]`, in order.
   std::vector<ConfigSection> List(std::string_view key) const;
 
+  // Whether a fault was recorded at a key.
+  bool HasFault(std::string_view key) const;
   // Records a fault that the reader found itself; `key` may be empty for the table as a whole.
   void Fault(std::string_view key, std::string_view what) const;
 

@@ -188,7 +188,8 @@ void LiveTls::SayWhatExpires() const {
   };
   const std::shared_ptr<const TlsMaterial> now = material();
   warn(files_.certificate, now->expires_unix_s,
-       "make a new one with `tributary certs` and copy it here; it needs no restart");
+       "make a new one with `tributary certs` and copy it here, unless the node renews it (renew = true); it "
+       "needs no restart");
   warn(files_.ca, now->ca_expires_unix_s, "replace the CA everywhere; docs/running.md says how");
   const std::int64_t list_expires_unix_s = revoked()->expires_unix_s();
   if (list_expires_unix_s == 0) return;

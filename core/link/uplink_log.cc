@@ -23,7 +23,8 @@ std::string OnDisk(const UplinkCounters& counters) {
 std::string_view RemedyFor(v1::RefusalReason reason) {
   switch (reason) {
     case v1::REFUSAL_REASON_EPOCH_PAST:
-      return "max_age_s of the site says how old a frame may be";
+      return "max_age_s of the site says how old a frame may be; without an outage, check the clocks of this "
+             "machine and of the aggregator";
     case v1::REFUSAL_REASON_EPOCH_FUTURE:
       return "check the clocks of this machine and of the aggregator";
     default:

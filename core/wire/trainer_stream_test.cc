@@ -46,7 +46,9 @@ class TrainedParametersTest : public ::testing::Test {
 };
 
 TEST(TrainerTaskTest, HasTheRunsSettings) {
-  TrainTask task{.run = "letters", .round = 7};
+  TrainTask task;
+  task.run = "letters";
+  task.round = 7;
   v1::ClientSettings& settings = *task.train.mutable_settings();
   settings.set_local_steps(50);
   settings.set_batch(32);

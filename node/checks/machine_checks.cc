@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -52,6 +54,10 @@ CheckLine JudgeDisk(const std::string& folder, std::uint64_t free_bytes) {
 CheckLine CheckDisk(const std::string& folder) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (!error && access(folder.c_str(), W_OK) != 0) {
+    return {"disk", Finding::kWarning, fmt::format("{}: {}", folder, std::strerror(errno)),
+            "Let the node's user write there, and run doctor as that user"};
+  }
   if (!error) return JudgeDisk(folder, space.available);
   return {"disk", Finding::kFault, fmt::format("{}: {}", folder, error.message()),
           "Make the folder, or name another one"};

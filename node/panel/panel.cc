@@ -49,6 +49,8 @@ void Panel::Start() {
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
 }
 
+void Panel::RequestStop() { thread_.request_stop(); }
+
 void Panel::Stop() { thread_ = {}; }
 
 PanelCounters Panel::counters() const {

@@ -104,6 +104,8 @@ class Panel {
   void Start();
   // Returns once the thread has ended.
   void Stop();
+  // Begins it and returns at once, so that many panels stop together.
+  void RequestStop();
 
   // Any thread may call it.
   PanelState state() const { return state_; }

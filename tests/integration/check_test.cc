@@ -53,6 +53,13 @@ std::string Site(const std::string& head, const std::string& tail = "") {
   return head + "[[site]]\nname = \"lab\"\nsources = [\"south\"]\n" + tail;
 }
 
+// As an array has them: distinct ones as long as a name may be.
+std::string LongNames(int count) {
+  std::string names;
+  for (int i = 0; i < count; ++i) names += fmt::format("\"{:0>128}\", ", i);
+  return names;
+}
+
 std::string Store(const std::string& keys) {
   return "listen = \"127.0.0.1:0\"\n[http]\nlisten = \"127.0.0.1:0\"\n[federation]\n" + keys;
 }
@@ -196,6 +203,12 @@ std::vector<Broken> AggregatorFaults() {
        "its folder is missing"},
       {"SocketInNoFolder", kAggregator, Site("listen = \"unix:none/hub.sock\"\n"), 1, "listen",
        "its folder is missing"},
+      {"MoreClassesThanItsParentTakes", kAggregator,
+       fmt::format("[[site]]\nname = \"lab\"\nmax_subjects = 2\nsources = [{0}]\nclasses = "
+                   "[{0}]\n[parent]\naggregator = "
+                   "\"127.0.0.1:1\"\nnode = \"lab\"\n",
+                   LongNames(256)),
+       1, "site[0]", "bytes, allowed are 65536"},
       {"NoList", kAggregator, Site("", kServerTls + "crl = \"none\"\n"), 8, "tls.crl", "cannot open"},
       {"ListThatIsNone", kAggregator, Site("", kServerTls + "crl = \"certs/ca.pem\"\n"), 8, "tls.crl",
        "is not a PEM revocation list; give the crl.pem that `tributary certs revoke` makes"},
@@ -308,6 +321,12 @@ TEST_F(CheckAllTest, EveryFaultIsSaidAtOnce) {
   }
   EXPECT_EQ(std::ranges::count(check.said, '\n'), 7);
   EXPECT_EQ(Run(kNode, path, false).said, check.said);
+}
+
+TEST_F(CheckAllTest, ADeadlineThatTheWindowCutsShortIsWarnedOf) {
+  const std::string path = folder_->Write("daemon.toml", Site("", "slot_ms = 10\ndeadline_ms = 5000\n"));
+  EXPECT_THAT(Run(kAggregator, path, true).said,
+              HasSubstr("warning: lab: slots are fused after 2560 ms and not after deadline_ms"));
 }
 
 // The name may be misspelled. The file may also come later.

@@ -325,6 +325,10 @@ TEST_F(CommandTest, CertificatesAndTokensAreSaidInJsonToo) {
   EXPECT_THAT(invited["invitation"].get<std::string>(), HasSubstr("hub:7480"));
   EXPECT_EQ(invited["role"], "join");
   EXPECT_EQ(invited["boards"], nlohmann::json({"a", "b"}));
+  const Said no_authority = Run({"token", "invite", "--file", file, "--ca", folder + "/east.pem", "--address",
+                                 "hub:7480", "--board", "c"});
+  EXPECT_NE(no_authority.exit_code, 0);
+  EXPECT_THAT(no_authority.text, HasSubstr("of an authority"));
   const nlohmann::json taken = ask({"token", "revoke", "join a", "--file", file});
   EXPECT_EQ(taken["revoked"]["id"], invited["id"]);
 }

@@ -65,7 +65,9 @@ TEST_F(ClustersTest, AreFoundShownAndKeptOverARestart) {
   for (int round = 1; round <= 6; ++round) {
     TrainRound();
     host_.WaitForRound(static_cast<std::uint32_t>(round));
-    if (round == 5) EXPECT_THAT(host_.Run().clusters().message(), HasSubstr("4 are needed"));
+    if (round == 5) {
+      EXPECT_THAT(host_.Run().clusters().message(), HasSubstr("4 are needed"));
+    }
   }
   EXPECT_THAT(Found(), ElementsAre(ElementsAre("ada", "amy", "ann"), ElementsAre("bea", "bob")));
   EXPECT_EQ(host_.Run().run().clusters(), 2U);
