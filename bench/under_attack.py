@@ -62,6 +62,7 @@ ATTACKS = {
     "refused_calls": Attack("calls of a certificate without a role, on 40 connections, TLS", tls=True),
     "calls_from_many_addresses": Attack("calls that are answered, from 8 addresses on 60 connections"),
     "tls_records_at_once": Attack("records of TLS that become whole together, on 100 connections", tls=True),
+    "long_chains": Attack("300 certificates in each handshake, from 40 addresses at once, TLS", tls=True),
     "reused_port": Attack("connections from one port, one after the other, each reset"),
     "reports_beside_garbage": Attack("reports of nothing beside calls without a path, on 60 connections"),
     "ends_together": Attack("480 connections that end together"),

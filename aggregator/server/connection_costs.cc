@@ -144,10 +144,13 @@ void ConnectionTable::ChargeSilence(Connection& own, const std::string& address,
 void ConnectionTable::LeaveDebt(const Connection& own, const std::string& address) {
   if (own.unpaid == kNothing) return;
   SilentCost& cost = silent_costs_[address];
-  const std::chrono::nanoseconds end = std::min(own.unpaid - own.excused, limits_.end());
-  cost.spent += own.unpaid - Forgive(own.excused, limits_.handshakes(), cost.forgiven) -
+  const std::chrono::nanoseconds life = std::chrono::seconds(std::max<std::int64_t>(second_ - own.since, 0));
+  const std::chrono::nanoseconds earned =
+      std::min({own.unpaid - own.excused, life / limits_.end_by_life, limits_.begun});
+  const std::chrono::nanoseconds end = std::min(own.unpaid - own.excused - earned, limits_.end());
+  cost.spent += own.unpaid - earned - Forgive(own.excused, limits_.handshakes(), cost.forgiven) -
                 Forgive(end, limits_.ends(), cost.ended);
-  cost.flood += own.unpaid - own.excused - end;
+  cost.flood += own.unpaid - own.excused - earned - end;
 }
 
 void ConnectionTable::PayByTime(std::chrono::nanoseconds past) {
@@ -185,6 +188,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (socket) costly.push_back({*socket, peer});
   };
   const runtime::MutexLock lock(mutex_);
+  second_ = second;
   PayByTime(past);
   std::unordered_map<const Peers::value_type*, std::chrono::nanoseconds> unpaid;
   std::unordered_map<const Peers::value_type*, std::uint64_t> fruitless;
@@ -192,6 +196,8 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
     if (now->long_header) take(peer, Cut(&each, ConnectionFault::kLongHeader));
+    // It has ended by itself, and cost little.
+    if (now->long_handshake && Cut(&each, ConnectionFault::kLongHandshake)) continue;
     if (now->crowd) take(peer, Cut(&each, ConnectionFault::kNoCall));
     if (AddressOf(peer) == wire::kUnixAddress) continue;  // its calls cannot be told, so nothing would pay
     const std::chrono::nanoseconds spent = Charge(each, *now, past);

@@ -99,6 +99,15 @@ TEST_F(CostTest, LeavesAUnixSocketAloneUnlessItsHeaderIsLong) {
   EXPECT_EQ(Look({{1, kFortyFrames}}), std::set{1});
 }
 
+// It has ended by itself, and its address may have boards that do better.
+TEST_F(CostTest, ALongHandshakeIsCountedAndKeepsNobodyOut) {
+  Add("192.0.2.1:1");
+  costs_[1].long_handshake = true;
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(Look({{1, half_ / 4}}), std::set<int>());
+  EXPECT_EQ(Refused(ConnectionFault::kLongHandshake), 1u);
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 0));
+}
+
 TEST_F(CostTest, WhatIsNotSpentIsNotSavedUp) {
   AddSpeaking("192.0.2.1:1");
   table_.PulseOf("192.0.2.1:1")->heard += 1'000'000;

@@ -27,8 +27,9 @@ enum class ConnectionFault : std::uint8_t {
   kMalformed,           // its peer sends requests that no node makes
   kGaveUp,              // it had to wait, for what its address has cost, and its peer has hung up
   kLongHeader,          // a header is longer than any that is admitted
+  kLongHandshake,       // more bytes than kMostOfAHandshake
 };
-inline constexpr std::size_t kConnectionFaults = 17;
+inline constexpr std::size_t kConnectionFaults = 18;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
@@ -48,7 +49,8 @@ constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
                                                                       "no_first_words",
                                                                       "malformed",
                                                                       "gave_up",
-                                                                      "long_header"};
+                                                                      "long_header",
+                                                                      "long_handshake"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -71,7 +73,8 @@ constexpr std::string_view ConnectionFaultText(ConnectionFault fault) {
       "it has said nothing for 10 s",
       "its requests are such as no node makes",
       "it had to wait, for what its address has cost, and has hung up",
-      "a header is longer than any that a node sends"};
+      "a header is longer than any that a node sends",
+      "it sends more than 8 KiB before its handshake is over: its certificates are too many or too large"};
   return kTexts[static_cast<std::size_t>(fault)];
 }
 

@@ -113,6 +113,9 @@ struct ConnectionLimits {
   // So much of what connections of an address leave is forgiven at once, and the time gives it back.
   std::chrono::nanoseconds ends() const { return silent_cost * 5 / 2; }
   int ends_by_time = 1'000;
+  // A connection that has lasted earns as much of its end as a beginning costs, in 100 s: a fleet that has
+  // worked for a while comes back at once, however large.
+  int end_by_life = 100'000;  // a part of its life
   // No more has to be paid for by time: a minute.
   std::chrono::nanoseconds most_spent() const { return 8 * silent_cost; }
   // Once a connection makes a call, so much is forgiven to it, and so much at once to its address, to which
@@ -144,7 +147,7 @@ struct ConnectionLimits {
           std::chrono::nanoseconds(static_cast<std::int64_t>(slowness * static_cast<double>(each->count())));
     }
     for (int* each : {&paid_by_time, &lone_part, &lone_part_of_peer, &silent_paid_by_time, &ends_by_time,
-                      &forgiven_by_time}) {
+                      &forgiven_by_time, &end_by_life}) {
       *each = std::max(1, static_cast<int>(*each / slowness));
     }
   }

@@ -14,10 +14,10 @@ std::optional<ConnectionFault> ConnectionTable::Refuses(const std::string& peer)
   const runtime::MutexLock lock(mutex_);
   const auto found = addresses_.find(AddressOf(peer));
   const Address address = found == addresses_.end() ? Address() : found->second;
-  if (address.connections >= limits_.of_address && address.silent == 0) {
+  if (address.connections - address.closed >= limits_.of_address && address.silent == 0) {
     return ConnectionFault::kTooManyOfAddress;
   }
-  if (connections_.size() >= limits_.connections && silent_ == 0) return ConnectionFault::kTooMany;
+  if (connections_.size() - closed_ >= limits_.connections && silent_ == 0) return ConnectionFault::kTooMany;
   return std::nullopt;
 }
 
@@ -42,9 +42,10 @@ std::optional<Socket> ConnectionTable::Add(const std::string& peer, Socket socke
   silent_ += silent;
   ConnectionFault fault = ConnectionFault::kTooManySilentOfAddress;
   Connections::iterator oldest = connections_.end();
-  if (address.silent > limits_.silent_of_address || address.connections > limits_.of_address) {
+  if (address.silent > limits_.silent_of_address ||
+      address.connections - address.closed > limits_.of_address) {
     oldest = OldestSilent(from);
-  } else if (silent_ > limits_.silent || connections_.size() > limits_.connections) {
+  } else if (silent_ > limits_.silent || connections_.size() - closed_ > limits_.connections) {
     fault = ConnectionFault::kTooManySilent;
     oldest = OldestSilent(AddressWithMostSilent());
   }
@@ -76,6 +77,8 @@ void ConnectionTable::Forget(Connections::iterator found) {
   const auto address = addresses_.find(AddressOf(found->first));
   if (!found->second.silent && !found->second.cut) LeaveDebt(found->second, address->first);
   --address->second.connections;
+  address->second.closed -= found->second.closed;
+  closed_ -= found->second.closed;
   if (found->second.silent) {
     --address->second.silent;
     --silent_;
@@ -116,8 +119,13 @@ void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
     Connection& own = each->second;
+    if (!own.closed && closed.contains(own.number)) {
+      own.closed = true;
+      ++closed_;
+      ++addresses_.find(AddressOf(each->first))->second.closed;
+    }
     // Calls outlive their connection: as long as there are any, they are its own.
-    if (own.calls == 0 && closed.contains(own.number)) {
+    if (own.calls == 0 && own.closed) {
       // gRPC has ended it by itself, after many pings for one, or it has given up.
       if (own.silent && !own.cut && own.cost.bytes >= kMuchOfASilentOne)
         ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
@@ -349,11 +357,14 @@ bool ConnectionTable::MayBegin(const std::string& address, std::int64_t second) 
              limits_.waiting_cost() / (quarantine_.Suspects(address, second) ? limits_.suspect_share : 1);
 }
 
-bool ConnectionTable::HasManySilent(const std::string& peer) const {
+bool ConnectionTable::IsCrowded(const std::string& peer) const {
   const runtime::MutexLock lock(mutex_);
+  if (silent_ >= limits_.silent || connections_.size() - closed_ >= limits_.connections) return true;
   const auto found = addresses_.find(AddressOf(peer));
-  return silent_ >= limits_.silent ||
-         (found != addresses_.end() && found->second.silent >= limits_.silent_of_address);
+  if (found == addresses_.end()) return false;
+  const Address& address = found->second;
+  return address.silent >= limits_.silent_of_address ||
+         address.connections - address.closed >= limits_.of_address;
 }
 
 bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) const {

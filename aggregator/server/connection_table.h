@@ -148,8 +148,8 @@ class ConnectionTable {
   void NoteGaveUp(const std::string& address, std::size_t connections, std::int64_t second);
   // Whether another connection of this address (wire::AddressOf) may begin in that second.
   bool MayBegin(const std::string& address, std::int64_t second) const;
-  // Whether taking this peer in may cut a silent connection.
-  bool HasManySilent(const std::string& peer) const;
+  // Whether taking this peer in may cut a silent connection, or refuse it: Sweep finds those that are closed.
+  bool IsCrowded(const std::string& peer) const;
 
   // Notes what each connection has sent since the last time; call it fifty times a second while memory is
   // scarce. `received`: in all, but for answers; `first`: memory was plenty the last time.
@@ -221,6 +221,7 @@ class ConnectionTable {
     Socket socket;
     std::uint64_t number = 0;  // ascends in the order of arrival
     bool silent = true;
+    bool closed = false;  // but some of its calls have not ended
     std::optional<ConnectionFault> cut = {};
     std::chrono::nanoseconds talked{0};  // TakeTalkers' patience that it has used up
     std::size_t calls = 0;
@@ -262,6 +263,7 @@ class ConnectionTable {
   };
   struct Address {
     std::size_t connections = 0;
+    std::size_t closed = 0;  // of these
     std::size_t silent = 0;
     RateLimit silent_cuts = {};
     RateLimit gave_up = {};
@@ -341,6 +343,8 @@ class ConnectionTable {
   std::unordered_map<std::string, SilentCost> silent_costs_ GUARDED_BY(mutex_);
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
+  std::size_t closed_ GUARDED_BY(mutex_) = 0;
+  std::int64_t second_ GUARDED_BY(mutex_) = 0;  // when TakeCostly looked last
   std::size_t calls_ GUARDED_BY(mutex_) = 0;
   std::size_t lasting_calls_ GUARDED_BY(mutex_) = 0;  // but for those of connections that were cut
   std::array<std::uint64_t, kConnectionFaults> refused_ GUARDED_BY(mutex_) = {};

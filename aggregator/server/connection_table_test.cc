@@ -77,6 +77,25 @@ TEST_F(ConnectionTableTest, GivesThePlacesOfClosedConnectionsBack) {
   EXPECT_EQ(table_.figures().connections, 4u);
 }
 
+// Boards whose links all drop come back while gRPC still ends their calls: more than half of an address'
+// places were cut as if they were silent, again and again, and the address was kept out.
+TEST_F(ConnectionTableTest, ConnectionsThatAreClosedTakeNoPlacesWhileTheirCallsEnd) {
+  for (int i = 0; i < 5; ++i) {
+    Add("192.0.2.1:" + std::to_string(i));
+    Begin("192.0.2.1:" + std::to_string(i), "board-" + std::to_string(i));
+  }
+  EXPECT_TRUE(table_.IsCrowded("192.0.2.1:9"));
+  table_.Sweep([](Socket) { return false; });
+  EXPECT_FALSE(table_.IsCrowded("192.0.2.1:9"));
+  for (int i = 5; i < 8; ++i) {
+    EXPECT_EQ(table_.Refuses("192.0.2.1:" + std::to_string(i)), std::nullopt);
+    EXPECT_EQ(Add("192.0.2.1:" + std::to_string(i)), -1) << i;
+  }
+  for (int i = 0; i < 5; ++i) table_.EndCall("192.0.2.1:" + std::to_string(i));
+  table_.Sweep([](Socket socket) { return socket.fd > 5; });
+  EXPECT_EQ(table_.figures().connections, 3u);
+}
+
 TEST_F(ConnectionTableTest, SaysWhyAnAddressStaysOutAndForHowLong) {
   AddSpeaking("192.0.2.1:1");
   EXPECT_FALSE(table_.StayOf("192.0.2.1", 0).has_value());

@@ -338,7 +338,7 @@ void FrontDoor::Take(runtime::Descriptor connection) {
   }
   if (memory_state_ >= MemoryState::kFull) return Refuse(ConnectionFault::kMemory, peer);
   // Those that are closed already must not push others out.
-  if (connections_.HasManySilent(peer)) SweepIfDue(kBusySweepNs);
+  if (connections_.IsCrowded(peer)) SweepIfDue(kBusySweepNs);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
     SweepIfDue(kBusySweepNs);

@@ -27,6 +27,7 @@ class HeldBack {
  public:
   static constexpr int kPart = 7;                          // of the time: one in seven
   static constexpr std::chrono::milliseconds kSavings{2};  // so much more at once
+  static constexpr int kHandshakesPart = 3;                // for handshakes: a fleet comes back soon
   // No more has to be made up for: who waits does not wait for long after a flood.
   static constexpr std::chrono::milliseconds kDebt{20};
 
@@ -36,6 +37,7 @@ class HeldBack {
     left_ = kSavings;
     Release(held_.size());
     AllowOtherReads(std::chrono::nanoseconds::max());
+    AllowHandshakes(std::chrono::nanoseconds::max());
   }
 
   // Call it every few milliseconds; `past`: since the last look.
@@ -43,6 +45,7 @@ class HeldBack {
     left_ = std::min<std::chrono::nanoseconds>(left_ + past / kPart, kSavings) - work.time;
     left_ = std::max<std::chrono::nanoseconds>(left_, -kDebt);
     AllowOtherReads(std::max<std::chrono::nanoseconds>(left_, past / (2 * kPart)));
+    AllowHandshakes(past / kHandshakesPart);
     // Who has waited longest comes first, and few at a time: all at once would take the time of many.
     if (left_.count() >= 0) return Release((held_.size() + kLooks - 1) / kLooks);
     for (const Socket& each : work.of) {

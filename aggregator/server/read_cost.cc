@@ -32,6 +32,7 @@ struct Account {
   std::atomic<std::size_t> message_bytes_left = 0;
   std::atomic<bool> long_header = false;
   std::atomic<bool> crowd = false;
+  std::atomic<bool> long_handshake = false;
   std::atomic<bool> held = false;
   std::atomic<bool> waits = false;
   std::atomic<bool> speaks = false;
@@ -85,7 +86,7 @@ Ended& TheEnded() {
 
 std::atomic<bool> measured = false;
 
-// Who is not read until the next AllowOtherReads.
+// Who is not read until the next AllowOtherReads or AllowHandshakes.
 class Waiting {
  public:
   void Add(Socket socket, ReadRank rank) {
@@ -112,20 +113,23 @@ class Waiting {
   std::deque<Socket> others_ GUARDED_BY(mutex_);
 };
 
-Waiting& TheWaiting() {
-  static Waiting waiting;
-  return waiting;
-}
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// What the reads of others may still cost.
-std::atomic<std::int64_t> others_ns = std::numeric_limits<std::int64_t>::max();
+// What the reads of others may still cost, and those of handshakes.
+using Budget = std::atomic<std::int64_t>;
+Budget others_ns = kUnlimited, handshakes_ns = kUnlimited;
+
+Waiting& WaitingFor(const Budget& budget) {
+  static Waiting others, handshakes;
+  return &budget == &others_ns ? others : handshakes;
+}
 
 struct Reader {
   bool counts = false;
-  Account* of = nullptr;    // whose bytes it parses; null: nobody's
-  std::uint64_t inode = 0;  // of that connection
-  bool other = false;       // it may wait
-  bool ends = false;        // it ends, or a stream of it
+  Account* of = nullptr;     // whose bytes it parses; null: nobody's
+  std::uint64_t inode = 0;   // of that connection
+  Budget* budget = nullptr;  // which its reads cost; null: it does not wait
+  bool ends = false;         // it ends, or a stream of it
   WorkTime time = {};
   ReadTurn turn = {};
 };
@@ -146,16 +150,29 @@ ReadCost CostIn(const Account& account) {
           .bytes = account.bytes,
           .headers = account.headers,
           .long_header = account.long_header,
-          .crowd = account.crowd};
+          .crowd = account.crowd,
+          .long_handshake = account.long_handshake};
 }
 
-bool MayWait(const Account& account) { return account.speaks && account.rank < ReadRank::kWatcher; }
+Budget* BudgetOf(const Account& account) {
+  if (account.rank >= ReadRank::kWatcher) return nullptr;
+  return account.speaks ? &others_ns : &handshakes_ns;
+}
 
-// Whether it is not read until the next AllowOtherReads. Who would not be told then does not wait.
+// Whether it is not read until there is a budget again. Who would not be told then does not wait.
 bool MustWait(Account& account, int fd) {
-  if (!MayWait(account) || others_ns.load(std::memory_order_relaxed) > 0) return false;
+  const Budget* const budget = BudgetOf(account);
+  if (budget == nullptr || budget->load(std::memory_order_relaxed) > 0) return false;
+  if (!account.speaks && account.inode != InodeOf(fd)) return false;  // none of the port's
   if (!IsTcp(fd) || !(HasBytes(fd) || PeerHasClosed(fd))) return false;
-  if (!account.waits.exchange(true)) TheWaiting().Add({fd, account.inode}, account.rank);
+  if (!account.waits.exchange(true)) WaitingFor(*budget).Add({fd, account.inode}, account.rank);
+  return true;
+}
+
+// Whether it has sent more than a handshake has; then its cost says so.
+bool IsLongHandshake(Account& account, int fd) {
+  if (account.speaks || account.bytes <= kMostOfAHandshake || account.inode != InodeOf(fd)) return false;
+  account.long_handshake = true;
   return true;
 }
 
@@ -170,12 +187,22 @@ void GoOn(Socket socket) {
 void Charge(Reader& reader) {
   if (reader.of == nullptr) return;
   const std::int64_t took_ns = reader.time.Take();
-  if (reader.other) others_ns.fetch_sub(took_ns);
+  if (reader.budget != nullptr) reader.budget->fetch_sub(took_ns);
   if (reader.of->inode == reader.inode) {
     (reader.ends ? reader.of->ends_ns : reader.of->processor_ns)
         .fetch_add(took_ns, std::memory_order_relaxed);
   } else {
     TheEnded().Add(reader.inode, std::chrono::nanoseconds(took_ns));  // it took the time to close it
+  }
+}
+
+void TellWaiting(const Budget& budget) {
+  // To be told takes the thread that fuses 10 µs, also if it has to wait again.
+  constexpr std::size_t kToldAtOnce = 32;
+  const std::size_t most = budget == kUnlimited ? std::numeric_limits<std::size_t>::max() : kToldAtOnce;
+  for (const Socket& each : WaitingFor(budget).Take(most)) {
+    Account* const account = AccountOf(each);
+    if (account != nullptr && account->waits.exchange(false)) GoOn(each);
   }
 }
 
@@ -202,7 +229,7 @@ void BeginEnd(Socket socket) {
   this_thread.ends = true;
   this_thread.of = account;
   this_thread.inode = socket.inode;
-  this_thread.other = MayWait(*account);
+  this_thread.budget = BudgetOf(*account);
   this_thread.time.Begin();
 }
 
@@ -217,6 +244,7 @@ void BeginReads(Socket socket) {
   account->message_bytes_left = 0;
   account->long_header = false;
   account->crowd = false;
+  account->long_handshake = false;
   account->held = false;
   account->waits = false;
   account->speaks = false;
@@ -251,14 +279,18 @@ void RankReads(Socket socket, ReadRank rank) {
 }
 
 void AllowOtherReads(std::chrono::nanoseconds most) {
-  // To be told takes the thread that fuses 10 µs, also if it has to wait again.
-  constexpr std::size_t kToldAtOnce = 32;
   others_ns = most.count();
-  const bool all = most == std::chrono::nanoseconds::max();
-  for (const Socket& each : TheWaiting().Take(all ? std::numeric_limits<std::size_t>::max() : kToldAtOnce)) {
-    Account* const account = AccountOf(each);
-    if (account != nullptr && account->waits.exchange(false)) GoOn(each);
+  TellWaiting(others_ns);
+}
+
+void AllowHandshakes(std::chrono::nanoseconds part) {
+  constexpr std::int64_t kSavedNs = 2'000'000;
+  const std::int64_t more_ns = part.count(), most_ns = std::max(more_ns, kSavedNs);
+  std::int64_t left_ns = handshakes_ns;
+  while (!handshakes_ns.compare_exchange_weak(left_ns,
+                                              left_ns > most_ns - more_ns ? most_ns : left_ns + more_ns)) {
   }
+  if (handshakes_ns > 0) TellWaiting(handshakes_ns);
 }
 
 void HoldReads(Socket socket) {
@@ -315,8 +347,9 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
   if (got < 0 && errno == EAGAIN) return got;
   if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+  if (got > 0 && IsLongHandshake(*account, fd)) return 0;  // as if it had ended
   if (!this_thread.counts) return got;
-  const bool other = MayWait(*account);
+  Budget* const budget = BudgetOf(*account);
   const bool measures = account->rank < ReadRank::kPanel || before < ReadTurn::kBeginning ||
                         measured.load(std::memory_order_relaxed);
   if (!measures) return got;
@@ -324,7 +357,7 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   this_thread.ends = got <= 0;
   this_thread.of = account;
   this_thread.inode = account->inode;
-  this_thread.other = other;
+  this_thread.budget = budget;
   this_thread.time.Begin();
   return got;
 }

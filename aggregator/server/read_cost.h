@@ -24,7 +24,13 @@ struct ReadCost {
   std::uint64_t headers = 0;              // among these
   bool long_header = false;               // longer than any that is admitted
   bool crowd = false;                     // of more headers at once than may be calls
+  bool long_handshake = false;            // of more bytes than kMostOfAHandshake
 };
+
+// What a peer may send before its handshake is over: a hello and three certificates with RSA keys of 4,096
+// bits. OpenSSL takes 0.1 ms for each certificate, however small, before anybody knows who sent it. No more
+// is read: the connection ends.
+inline constexpr std::uint64_t kMostOfAHandshake = 8 << 10;
 
 // Whether the time is measured for all reads. It always is for a connection's beginning
 // (ReadTurn::kBeginning), in which floods begin, and for all but panels that owe nothing. Any thread.
@@ -56,10 +62,13 @@ enum class ReadRank : std::uint8_t {
 };
 // Any thread.
 void RankReads(Socket socket, ReadRank rank);
-// Who is not favoured may wait, once HTTP/2 is read: when such reads have together cost so much, nobody of
+// Who is not favoured may wait: when such reads have together cost so much, nobody of
 // these is read until the next call, which tells the first of those that wait to go on. A record of TLS is 16
 // KiB at once, whatever a turn is: many that become whole together would take the thread for seconds.
 void AllowOtherReads(std::chrono::nanoseconds most);
+// Handshakes may take a part of the time: whoever has not spoken yet may wait for that, as others do. They
+// are allowed so much more now, and 2 ms are saved up; nanoseconds::max(): all may be read.
+void AllowHandshakes(std::chrono::nanoseconds part);
 // Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
 void HoldReads(Socket socket);
 void ReleaseReads(Socket socket);

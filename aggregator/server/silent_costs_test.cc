@@ -130,6 +130,27 @@ TEST_F(CostTest, WhoGoesLeavesItsDebtBehind) {
       << "seen at the next look";
 }
 
+// All its links drop at once, and gRPC takes a millisecond to end each.
+TEST_F(FleetCostTest, AFleetThatHasWorkedForAWhileComesBackAtOnce) {
+  for (const std::int64_t life_s : {1, 100}) {
+    const std::string address = "192.0.2." + std::to_string(life_s);
+    const int first = last_ + 1;
+    std::map<int, std::chrono::nanoseconds> costs;
+    for (int i = 0; i < 400; ++i) {
+      const std::string peer = address + ":" + std::to_string(i);
+      Add(peer);
+      Begin(peer, "board-" + peer);
+      table_.EndCall(peer);
+    }
+    for (int i = first; i <= last_; ++i) costs[i] = limits_.paid_by_call;
+    Look(costs);  // their handshakes
+    for (auto& [number, cost] : costs) cost = limits_.begun;
+    Look(costs, 0, life_s);
+    table_.Sweep([](Socket) { return false; });
+    EXPECT_EQ(table_.MayBegin(address, life_s), life_s == 100) << life_s;
+  }
+}
+
 // A loop of commands with TLS: each is over before anybody has looked.
 TEST_F(CostTest, HandshakesAndEndsAreNoFloodButComeInSlowly) {
   int number = 0;

@@ -9,7 +9,7 @@
 
 namespace tributary::wire {
 
-// Of the message, which carries nothing else.
+// The whole message: it carries nothing else.
 inline constexpr std::size_t kMaxHelloBytes = std::size_t{64} << 10;
 
 // The fields of a hello in a ReportRequest: each of a few bytes takes a hundred in memory, and a name is

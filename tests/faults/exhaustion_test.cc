@@ -136,6 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Exhaustion{"calls_without_a_path_beside_calls", Floods()},
                       Exhaustion{"refused_calls", Floods(), true},
                       Exhaustion{"tls_records_at_once", {Connections("no_call")}, true},
+                      Exhaustion{"long_chains", {Connections("long_handshake")}, true},
                       Exhaustion{"reused_port", {Connections("quarantined")}},
                       Exhaustion{"reports_beside_garbage",
                                  {Connections("malformed"), Connections("no_call")}},

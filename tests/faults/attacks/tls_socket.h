@@ -36,8 +36,10 @@ class TlsIdentity {
 
 class TlsSocket {
  public:
-  TlsSocket(std::uint16_t port, const TlsIdentity& identity)
-      : socket_(port), tls_(SSL_new(identity.context()), SSL_free) {
+  TlsSocket(std::uint16_t port, const TlsIdentity& identity) : TlsSocket(port, identity.context()) {}
+  // From 127.0.0.`host`.
+  TlsSocket(std::uint16_t port, SSL_CTX* identity, std::uint32_t host = 2)
+      : socket_(port, host), tls_(SSL_new(identity), SSL_free) {
     open_ = socket_.open() && SSL_set_fd(tls_.get(), socket_.fd()) == 1 && SSL_connect(tls_.get()) == 1;
   }
 
