@@ -75,7 +75,7 @@ TEST(RoomConfigTest, RefusesWhatNoMapCanShow) {
   EXPECT_THAT(FaultsOfLab(std::string(kBounds) + "[site.room.origin]\nlatitude_deg = 91\n"),
               AllOf(HasSubstr("latitude_deg"), HasSubstr("longitude_deg: is required")));
   EXPECT_THAT(FaultsOfLab(std::string(kBounds) + "colour = 1\n"), HasSubstr("room.colour: unknown key"));
-  EXPECT_THAT(FaultsOfLab("room = 3\n"), HasSubstr("expected a table [room]"));
+  EXPECT_THAT(FaultsOfLab("room = 3\n"), HasSubstr("expected a table [site.room]"));
 }
 
 TEST(RoomConfigTest, RefusesMoreWallsThanAMapNeeds) {

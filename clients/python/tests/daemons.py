@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import tempfile
@@ -16,9 +17,15 @@ WALLS = ("south", "east", "north", "west")
 
 
 def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    """None that the system gives to a connection of another test meanwhile."""
+    for port in random.sample(range(12_000, 30_000), 100):
+        try:
+            with socket.socket() as taken:
+                taken.bind(("127.0.0.1", port))
+                return port
+        except OSError:
+            continue
+    raise RuntimeError("no free port")
 
 
 def eventually(condition):
@@ -62,13 +69,17 @@ class Folder:
         self._processes.append(process)
         return process
 
+    def wait_until_served(self, process, name, port):
+        """Whoever lacks a process would wait for it for ever."""
+        if not eventually(lambda: process.poll() is not None or self.get("/healthz", port)) or process.poll() is not None:
+            raise RuntimeError(self.log(name))
+        return process
+
     def aggregator(self, sites, extra=""):
         """`sites`: tables [[site]]. Waits until it serves."""
         process = self.start("tributary-aggregator", "aggregator",
                              f'listen = "{self.address}"\n{extra}\n[http]\nlisten = "127.0.0.1:{self.http}"\n{sites}')
-        if not eventually(lambda: process.poll() is not None or self.get("/healthz")) or process.poll() is not None:
-            raise RuntimeError(self.log("aggregator"))
-        return process
+        return self.wait_until_served(process, "aggregator", self.http)
 
     def room_node(self, site, uplink="", *options):
         """A node with four simulated panels and two subjects, 50 slots a second. `uplink`: more keys of that table."""
@@ -94,9 +105,9 @@ rate_hz = 50.0
         lines = (line.rsplit(" ", 1) for line in self.get("/metrics").splitlines() if not line.startswith("#"))
         return {name: float(value) for name, value in lines}
 
-    def get(self, target):
+    def get(self, target, port=None):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{target}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{target}", timeout=5) as answer:
                 return answer.read().decode()
         except (urllib.error.URLError, OSError):
             return ""

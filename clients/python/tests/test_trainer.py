@@ -58,7 +58,7 @@ class TrainerTest(unittest.TestCase):
 
     def node(self, part, silence_s=30):
         self.ports[part] = free_port()
-        return self.folder.start("tributary-node", f"n{part}", f"""node = "n{part}"
+        process = self.folder.start("tributary-node", f"n{part}", f"""node = "n{part}"
 [http]
 listen = "127.0.0.1:{self.ports[part]}"
 [federation]
@@ -68,6 +68,7 @@ state = "{self.folder.path}/n{part}.state"
 socket = "{self.folder.path}/{part}.sock"
 silence_s = {silence_s}
 """)
+        return self.folder.wait_until_served(process, f"n{part}", self.ports[part])
 
     def failures(self, part):
         """What the node counted, by reason."""
