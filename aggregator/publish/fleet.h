@@ -41,7 +41,8 @@ struct NodeRecord {
   std::atomic<std::uint64_t> connected_stream = 0;  // 0: none
 
   // Log limit for a node that connects and leaves all the time: eight lines, then one per half minute.
-  runtime::LogLimit log_limit{8, 30'000'000'000};
+  static constexpr std::int64_t kLogIntervalNs = 30'000'000'000;
+  runtime::LogLimit log_limit{8, kLogIntervalNs};
 
   NodeAccount account() const {
     const runtime::MutexLock lock(mutex);

@@ -196,8 +196,6 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     const std::optional<ReadCost> now = each.cut ? std::nullopt : cost(each.socket);
     if (!now) continue;
     if (now->long_header) take(peer, Cut(&each, ConnectionFault::kLongHeader));
-    // It has ended by itself, and cost little.
-    if (now->long_handshake && Cut(&each, ConnectionFault::kLongHandshake)) continue;
     if (now->crowd) take(peer, Cut(&each, ConnectionFault::kNoCall));
     if (AddressOf(peer) == wire::kUnixAddress) continue;  // its calls cannot be told, so nothing would pay
     const std::chrono::nanoseconds spent = Charge(each, *now, past);
@@ -206,6 +204,7 @@ std::vector<ConnectionTable::Costly> ConnectionTable::TakeCostly(
     if (const std::uint64_t headers = FruitlessHeaders(each, second); headers > 0 && each.whose != nullptr)
       fruitless[each.whose] += headers;
     if (each.silent) ChargeSilence(each, AddressOf(peer), spent, second);
+    if (now->long_handshake) Cut(&each, ConnectionFault::kLongHandshake);  // it has ended by itself
   }
   std::erase_if(unpaid, [this](const auto& each) { return each.second <= limits_.unpaid; });
   if (!unpaid.empty()) {

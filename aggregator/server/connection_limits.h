@@ -138,6 +138,7 @@ struct ConnectionLimits {
   void WithoutHandshakes() {
     begun /= 5;
     forgiven_by_time *= 5;
+    end_by_life *= 5;
   }
   // The processor takes so many times as long as a server's: everybody may spend more of it.
   void Slow(double slowness) {

@@ -375,7 +375,7 @@ bool ConnectionTable::Suspects(const std::string& address, std::int64_t second) 
 
 ConnectionTable::Figures ConnectionTable::figures() const {
   const runtime::MutexLock lock(mutex_);
-  return {connections_.size(), silent_, calls_, refused_};
+  return {connections_.size() - closed_, silent_, calls_, refused_};
 }
 
 }  // namespace tributary::server

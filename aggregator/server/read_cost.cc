@@ -89,27 +89,25 @@ std::atomic<bool> measured = false;
 // Who is not read until the next AllowOtherReads or AllowHandshakes.
 class Waiting {
  public:
-  void Add(Socket socket, ReadRank rank) {
+  void Add(Socket socket, bool first) {
     const runtime::MutexLock lock(mutex_);
-    if (rank == ReadRank::kOther) {
-      others_.push_back(socket);
-    } else {
-      first_.push_back(socket);
-    }
+    (first ? first_ : others_).push_back(socket);
   }
-  // Those of a rank, and of the others those that have waited longest.
-  std::vector<Socket> Take(std::size_t most_others) {
+  // Those who come first, and then others; of each those that have waited longest.
+  std::vector<Socket> Take(std::size_t most_first, std::size_t most_others) {
     const runtime::MutexLock lock(mutex_);
-    std::vector<Socket> taken = std::exchange(first_, {});
-    const auto end = others_.begin() + static_cast<std::ptrdiff_t>(std::min(most_others, others_.size()));
-    taken.insert(taken.end(), others_.begin(), end);
-    others_.erase(others_.begin(), end);
+    std::vector<Socket> taken;
+    for (const auto& [queue, most] : {std::pair(&first_, most_first), std::pair(&others_, most_others)}) {
+      const auto end = queue->begin() + static_cast<std::ptrdiff_t>(std::min(most, queue->size()));
+      taken.insert(taken.end(), queue->begin(), end);
+      queue->erase(queue->begin(), end);
+    }
     return taken;
   }
 
  private:
   runtime::Mutex mutex_;
-  std::vector<Socket> first_ GUARDED_BY(mutex_);
+  std::deque<Socket> first_ GUARDED_BY(mutex_);
   std::deque<Socket> others_ GUARDED_BY(mutex_);
 };
 
@@ -159,19 +157,27 @@ Budget* BudgetOf(const Account& account) {
   return account.speaks ? &others_ns : &handshakes_ns;
 }
 
-// Whether it is not read until there is a budget again. Who would not be told then does not wait.
+// The descriptor may be none of the port's, or not any more.
+bool IsOwn(const Account& account, int fd) { return account.inode == InodeOf(fd); }
+
+// Whether it is not read until there is a budget again. Who would not be told then does not wait, nor who was
+// cut before it spoke: it holds memory.
 bool MustWait(Account& account, int fd) {
   const Budget* const budget = BudgetOf(account);
   if (budget == nullptr || budget->load(std::memory_order_relaxed) > 0) return false;
-  if (!account.speaks && account.inode != InodeOf(fd)) return false;  // none of the port's
-  if (!IsTcp(fd) || !(HasBytes(fd) || PeerHasClosed(fd))) return false;
-  if (!account.waits.exchange(true)) WaitingFor(*budget).Add({fd, account.inode}, account.rank);
+  if (!IsOwn(account, fd) || !IsTcp(fd)) return false;
+  if (!HasBytes(fd) && !(account.speaks && PeerHasClosed(fd))) return false;
+  // Panels that owe, and handshakes that have begun: what was done for these would be in vain.
+  const bool first = account.rank != ReadRank::kOther || (!account.speaks && account.bytes > 0);
+  if (!account.waits.exchange(true)) WaitingFor(*budget).Add({fd, account.inode}, first);
   return true;
 }
 
-// Whether it has sent more than a handshake has; then its cost says so.
-bool IsLongHandshake(Account& account, int fd) {
-  if (account.speaks || account.bytes <= kMostOfAHandshake || account.inode != InodeOf(fd)) return false;
+// Whether nobody will make a call: it has hung up before its handshake was over, or sends more than one has.
+// What has come is not read.
+bool EndsBeforeItSpeaks(Account& account, int fd) {
+  if (account.speaks || !IsOwn(account, fd) || !IsTcp(fd) || !HasBytes(fd)) return false;
+  if (account.bytes < kMostOfAHandshake) return PeerHasClosed(fd);
   account.long_handshake = true;
   return true;
 }
@@ -196,11 +202,10 @@ void Charge(Reader& reader) {
   }
 }
 
-void TellWaiting(const Budget& budget) {
-  // To be told takes the thread that fuses 10 µs, also if it has to wait again.
-  constexpr std::size_t kToldAtOnce = 32;
-  const std::size_t most = budget == kUnlimited ? std::numeric_limits<std::size_t>::max() : kToldAtOnce;
-  for (const Socket& each : WaitingFor(budget).Take(most)) {
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+void Tell(const std::vector<Socket>& waiting) {
+  for (const Socket& each : waiting) {
     Account* const account = AccountOf(each);
     if (account != nullptr && account->waits.exchange(false)) GoOn(each);
   }
@@ -279,18 +284,29 @@ void RankReads(Socket socket, ReadRank rank) {
 }
 
 void AllowOtherReads(std::chrono::nanoseconds most) {
+  // To be told takes the thread that fuses 10 µs, also if it has to wait again.
+  constexpr std::size_t kToldAtOnce = 32;
   others_ns = most.count();
-  TellWaiting(others_ns);
+  Tell(WaitingFor(others_ns).Take(kAll, most == std::chrono::nanoseconds::max() ? kAll : kToldAtOnce));
 }
 
 void AllowHandshakes(std::chrono::nanoseconds part) {
-  constexpr std::int64_t kSavedNs = 2'000'000;
-  const std::int64_t more_ns = part.count(), most_ns = std::max(more_ns, kSavedNs);
-  std::int64_t left_ns = handshakes_ns;
-  while (!handshakes_ns.compare_exchange_weak(left_ns,
-                                              left_ns > most_ns - more_ns ? most_ns : left_ns + more_ns)) {
+  constexpr std::int64_t kSavedNs = 2'000'000, kOneNs = 300'000;
+  if (part == std::chrono::nanoseconds::max()) {
+    handshakes_ns = kUnlimited;
+    return Tell(WaitingFor(handshakes_ns).Take(kAll, kAll));
   }
-  if (handshakes_ns > 0) TellWaiting(handshakes_ns);
+  const std::int64_t more_ns = part.count(), most_ns = std::max(more_ns, kSavedNs);
+  std::int64_t left_ns = handshakes_ns, now_ns = 0;
+  do {
+    now_ns = left_ns > most_ns - more_ns ? most_ns : left_ns + more_ns;
+  } while (!handshakes_ns.compare_exchange_weak(left_ns, now_ns));
+  if (now_ns <= 0) return;
+  // No more than are paid for: the others would lose their place.
+  const auto paid = static_cast<std::size_t>(1 + now_ns / kOneNs);
+  const std::vector<Socket> first = WaitingFor(handshakes_ns).Take(paid, 0);
+  Tell(first);
+  Tell(WaitingFor(handshakes_ns).Take(0, paid - first.size()));
 }
 
 void HoldReads(Socket socket) {
@@ -334,22 +350,25 @@ extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr
   Account* const account = AccountOf(fd);
   // Other threads also read what is none of the gRPC port's.
   if (!this_thread.counts && (account == nullptr || account->inode != InodeOf(fd))) return read();
-  const bool waits = account != nullptr && (account->held || MustWait(*account, fd));
+  const bool waits = account != nullptr && ((account->held && IsOwn(*account, fd)) || MustWait(*account, fd));
   if (waits || this_thread.turn.IsOver(fd)) {
     errno = EAGAIN;
     return -1;  // and what was read is parsed now
   }
   this_thread.of = nullptr;
   if (account == nullptr) return read();
+  if (EndsBeforeItSpeaks(*account, fd)) return 0;
   const std::uint64_t before = account->bytes;
-  const std::size_t most =
-      ReadTurn::Bytes(before, account->message_bytes_left, account->rank == ReadRank::kPanel);
+  std::size_t most = ReadTurn::Bytes(before, account->message_bytes_left, account->rank == ReadRank::kPanel);
+  // What comes behind a handshake is read once it speaks.
+  if (!account->speaks && before < kMostOfAHandshake)
+    most = std::min<std::size_t>(most, kMostOfAHandshake - before);
   const ssize_t got = this_thread.turn.Read(fd, message, flags, most);
   if (got < 0 && errno == EAGAIN) return got;
   if (got > 0) account->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
-  if (got > 0 && IsLongHandshake(*account, fd)) return 0;  // as if it had ended
   if (!this_thread.counts) return got;
-  Budget* const budget = BudgetOf(*account);
+  Budget* budget = BudgetOf(*account);
+  if (budget != nullptr && !IsOwn(*account, fd)) budget = nullptr;
   const bool measures = account->rank < ReadRank::kPanel || before < ReadTurn::kBeginning ||
                         measured.load(std::memory_order_relaxed);
   if (!measures) return got;

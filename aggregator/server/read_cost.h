@@ -67,7 +67,7 @@ void RankReads(Socket socket, ReadRank rank);
 // KiB at once, whatever a turn is: many that become whole together would take the thread for seconds.
 void AllowOtherReads(std::chrono::nanoseconds most);
 // Handshakes may take a part of the time: whoever has not spoken yet may wait for that, as others do. They
-// are allowed so much more now, and 2 ms are saved up; nanoseconds::max(): all may be read.
+// are allowed so much more now, and that or 2 ms are saved up; nanoseconds::max(): all may be read.
 void AllowHandshakes(std::chrono::nanoseconds part);
 // Until ReleaseReads nobody reads the connection. Not of unix sockets: nothing would tell gRPC to go on.
 void HoldReads(Socket socket);

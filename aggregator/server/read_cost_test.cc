@@ -143,14 +143,47 @@ TEST_F(ReadTurnsTest, WhatIsCutWhileItIsHeldEnds) {
   EXPECT_EQ(Read(), 0);
 }
 
+TEST_F(ReadTurnsTest, WhatComesBehindALongHandshakeIsReadOnceItSpeaks) {
+  BeginReads(socket_);
+  Send(kMostOfAHandshake + 100);
+  std::thread([this] {
+    std::uint64_t read = 0;
+    for (int reads = 0; read < kMostOfAHandshake && reads < 100; ++reads) {
+      const ssize_t got = Read();
+      read += got > 0 ? static_cast<std::uint64_t>(got) : 0;
+    }
+    ASSERT_EQ(read, kMostOfAHandshake);
+    NoteSpeaking(socket_);
+    ssize_t got = -1;
+    for (int reads = 0; got < 0 && reads < 10; ++reads) got = Read();
+    EXPECT_EQ(got, 100);
+  }).join();
+  EXPECT_FALSE(ReadCostOf(socket_)->long_handshake);
+}
+
+// Nobody does a handshake for it.
+TEST_F(ReadTurnsTest, WhoHangsUpBeforeItSpeaksIsNotRead) {
+  BeginReads(socket_);
+  Send(10);
+  ASSERT_EQ(shutdown(other_.get(), SHUT_WR), 0);
+  ASSERT_TRUE(testing::WaitFor([this] { return PeerHasClosed(socket_.fd); }));
+  EXPECT_EQ(Read(), 0);
+  EXPECT_EQ(ReadCostOf(socket_)->bytes, 0u);
+}
+
 // Many small certificates cost as much as large ones.
 TEST_F(ReadTurnsTest, ALongHandshakeIsNotReadToItsEnd) {
   BeginReads(socket_);
   Send(kMostOfAHandshake + 2 * ReadTurn::kLeast);
   std::thread([this] {
     std::uint64_t read = 0;
-    for (ssize_t got = 0; (got = Read()) != 0;) read += got > 0 ? static_cast<std::uint64_t>(got) : 0;
-    EXPECT_LE(read, kMostOfAHandshake);
+    ssize_t got = -1;
+    for (int reads = 0; got != 0 && reads < 100; ++reads) {
+      got = Read();
+      read += got > 0 ? static_cast<std::uint64_t>(got) : 0;
+    }
+    EXPECT_EQ(got, 0) << "as if it had ended";
+    EXPECT_EQ(read, kMostOfAHandshake);
   }).join();
   EXPECT_TRUE(ReadCostOf(socket_)->long_handshake);
 }

@@ -232,7 +232,8 @@ void ReportCall::DeleteIfDone() {
 }
 
 void ReportCall::SayThatItCame() {
-  const auto more = session_->log_limit().Admit(shared_.state.clock.SteadyNs());
+  tried_to_say_ns_ = shared_.state.clock.SteadyNs();
+  const auto more = session_->log_limit().Admit(tried_to_say_ns_);
   said_that_it_came_ = more.has_value();
   if (!more) return;
   runtime::LogInfo("{}: node \"{}\" reports from {} ({}){}{}", session_->site()->name(), session_->node(),
@@ -266,7 +267,8 @@ void ReportCall::CheckUp(std::int64_t now_steady_ns) {
     End({StreamFault::kHelloTimeout, absl::DeadlineExceededError("hello: not given within 10 s")});
   } else if (session_->superseded()) {
     End(session_->Superseded());
-  } else if (session_->admitted() && !said_that_it_came_) {
+  } else if (session_->admitted() && !said_that_it_came_ &&
+             now_steady_ns - tried_to_say_ns_ > publish::NodeRecord::kLogIntervalNs) {
     SayThatItCame();  // so that the last line says how it is
   }
 }

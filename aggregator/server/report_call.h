@@ -73,6 +73,7 @@ class ReportCall {
   std::int64_t started_steady_ns_ = 0;
   bool refused_ = false;  // set by this side after the admission
   bool said_that_it_came_ = false;
+  std::int64_t tried_to_say_ns_ = 0;
 
   // Raw, so that a message that does not parse differs from the end of the stream.
   grpc::ByteBuffer incoming_;
