@@ -40,17 +40,21 @@ class OtherReadsTest : public ReadTurnsTest {
       EndRead();
     }).join();
   }
+  // What comes afterwards is not read.
+  void CostMoreThanAllowed() const {
+    Send(10);
+    EXPECT_TRUE(HasEvent());
+    ReadAndWork();
+    Send(10);
+    EXPECT_TRUE(HasEvent());
+    EXPECT_EQ(Read(), -1);
+  }
   const runtime::Descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
 };
 
 TEST_F(OtherReadsTest, WaitOnceTheyHaveCostMoreThanTheyMay) {
   AllowOtherReads(std::chrono::milliseconds(1));
-  Send(10);
-  EXPECT_TRUE(HasEvent());
-  ReadAndWork();
-  Send(10);
-  EXPECT_TRUE(HasEvent());
-  EXPECT_EQ(Read(), -1);
+  CostMoreThanAllowed();
   EXPECT_EQ(errno, EAGAIN);
   EXPECT_FALSE(HasEvent());
   RankReads(socket_, ReadRank::kPanel);
@@ -112,12 +116,7 @@ TEST_F(OtherReadsTest, HandshakesWaitForABudgetOfTheirOwn) {
   BeginReads(socket_);
   AllowOtherReads(nanoseconds(0));
   AllowHandshakes(std::chrono::milliseconds(1));
-  Send(10);
-  EXPECT_TRUE(HasEvent());
-  ReadAndWork();
-  Send(10);
-  EXPECT_TRUE(HasEvent());
-  EXPECT_EQ(Read(), -1);
+  CostMoreThanAllowed();
   AllowHandshakes(nanoseconds(0));
   EXPECT_FALSE(HasEvent()) << "it has cost three, of two that were saved";
   for (int i = 0; i < 4; ++i) AllowHandshakes(std::chrono::milliseconds(1));
